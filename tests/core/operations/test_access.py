@@ -199,11 +199,11 @@ def test_a_session_is_lent_to_nobody_else(studio, person):
     for asked in (bearer(), bearer(principal="tok_2"), bearer("ada", "c2"), shared):
         studio.refuses(
             Forbidden,
-            lambda asked=asked: person.tokens.identify(asked, agent="ada", wanted=session),
+            lambda asked=asked: person.tokens.identify(asked, agent="ada", session=session),
         )
-    assert person.tokens.identify(bearer(capability="c9"), wanted=session).session == session
+    assert person.tokens.identify(bearer(capability="c9"), session=session).session == session
     unknown = "ses_" + "7" * 26
-    studio.refuses(NotFound, lambda: person.tokens.identify(bearer(), wanted=unknown))
+    studio.refuses(NotFound, lambda: person.tokens.identify(bearer(), session=unknown))
 
 
 @pytest.mark.parametrize("name", ["a b", "x" * 65])

@@ -38,7 +38,7 @@ def test_a_redacted_text_is_gone_and_everything_still_verifies(studio, ada, pers
 def test_a_second_time_there_is_nothing_to_take_away(studio, person, record):
     """What is gone is gone, and the ledger stays as it is."""
     erased = person.erasing.of_row(Record, record, reason="private")
-    person.erasing.close(erased, looked_for=2, cleaned=(), beyond=(), left=())
+    person.erasing.close(erased, looked_for=2, cleaned=(), beyond=(), remains=())
     before = studio.image()
     again = person.erasing.of_row(Record, record, reason="private")
     assert (again.receipt, again.commitments) == ("", ())

@@ -77,7 +77,7 @@ def decisions(stage: Stage) -> None:
     proposed = pat.unsigned.erasing.proposed_row(Record, said.id)
     erased = pat.does(proposed, "private").erasing.of_row(Record, said.id, reason="private")
     stage.system.erasing.close(
-        erased, looked_for=1, cleaned=("database",), beyond=("backups",), left=()
+        erased, looked_for=1, cleaned=("database",), beyond=("backups",), remains=()
     )
     _start_approved(stage, pat)
     ask = ProposedAct(action="policy.changed", decision={"policy": "attested"})

@@ -413,7 +413,7 @@ def knowledge(stage: Stage) -> None:
         looked_for=1,
         cleaned=("database", "log"),
         beyond=("backups",),
-        left=("file of somebody else",),
+        remains=("file of somebody else",),
     )
 
 

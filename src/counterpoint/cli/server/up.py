@@ -164,7 +164,7 @@ class HttpBackend:
         found = self.app.core(system, guarded=caller.guarded).tokens.identify(
             bearer,
             agent=named,
-            wanted=headers.get("counterpoint-session", ""),
+            session=headers.get("counterpoint-session", ""),
             # Calls that come together at first must not make two sessions of one connection.
             fresh=self._places.setdefault(capability, RandomMint().mint("ses")),
         )

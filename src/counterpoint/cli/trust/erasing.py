@@ -216,7 +216,7 @@ def close(
     beyond = [*_BEYOND, *(_OF_A_SERVER if app.is_remote else ()), *unreachable]
     own = () if app.is_remote else (file.name for file in files_of(app.database))
     receipt, place = core.erasing.close(
-        erased, looked_for=looked_for, cleaned=[*_CLEANED, *own], beyond=beyond, left=leftovers
+        erased, looked_for=looked_for, cleaned=[*_CLEANED, *own], beyond=beyond, remains=leftovers
     )
     core.signing.renew()
     return receipt, core.audit.inclusion(place)

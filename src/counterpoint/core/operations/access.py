@@ -86,10 +86,13 @@ class Identities:
         with self._context.reading() as view:
             token = self._credential(view, credential, peer) if credential else None
             signer = token.maker if token and view.find(Key, token.maker) else ""
-            found = view.select(Connection, id=possible) if possible else []
-        process = principal_of(peer, {*connected, *(one.id for one in found)})
-        kept = next((one for one in found if process and one.id == process.id), None)
-        connection = self._connection(peer, process, kept) if process else None
+            connections = view.select(Connection, id=possible) if possible else []
+        process = principal_of(peer, {*connected, *(connection.id for connection in connections)})
+        stored = next(
+            (connection for connection in connections if process and connection.id == process.id),
+            None,
+        )
+        connection = self._connection(peer, process, stored) if process else None
         doubt = None if process else doubt_of(peer)
         origin = Origin(
             boot=peer.boot,
@@ -113,7 +116,7 @@ class Identities:
             vouched_by=signer,
         )
 
-    def _connection(self, peer: Peer, process: Principal, kept: Connection | None) -> Connection:
+    def _connection(self, peer: Peer, process: Principal, stored: Connection | None) -> Connection:
         caller = self._context.caller
         seen = connection_of(
             peer,
@@ -123,7 +126,7 @@ class Identities:
             client=caller.client,
             now=self._context.ports.clock.now(),
         )
-        return seen_again(kept, seen) if kept else seen
+        return seen_again(stored, seen) if stored else seen
 
     def _unseen(self, peer: Peer) -> Connection:
         now, project = self._context.ports.clock.now(), self._context.project
@@ -146,18 +149,18 @@ class Identities:
                 hint="Do it in a process of your own.",
             )
         now = self._context.ports.clock.now()
-        found = _bearer(view, secret, now, "agent")
-        if found is None and (ended := _token_of(view, secret, "agent")) and not ended.revoked_at:
+        token = _bearer(view, secret, now, "agent")
+        if token is None and (ended := _token_of(view, secret, "agent")) and not ended.revoked_at:
             raise Forbidden(
                 f"the credential {ended.name!r} ended at {ended.expires_at}",
                 hint=f"A person renews it with `counterpoint agent renew {ended.name}`; the agent stays who it is.",
             )
-        if found is None:
+        if token is None:
             raise Forbidden(
                 "the credential in COUNTERPOINT_CREDENTIAL is not in force here",
                 hint="Ask whoever started this agent for one of `counterpoint agent create NAME`.",
             )
-        return found
+        return token
 
     def recall(self, capability: str, fresh: str = "") -> tuple[str, str]:
         """Return where the connection of a capability writes, and the session with which it came.
@@ -231,8 +234,8 @@ class Tokens:
     def list(self, kind: TokenKind = "caller") -> list[Token]:
         """Return every token of a kind that was ever made, the oldest first."""
         with self._context.reading() as view:
-            found = view.select(Token, kind=kind)
-        return sorted(found, key=lambda token: (token.created_at, token.id))
+            tokens = view.select(Token, kind=kind)
+        return sorted(tokens, key=lambda token: (token.created_at, token.id))
 
     def proposed_revocation(self, which: str, kind: TokenKind = "caller") -> ProposedAct:
         """Return what ending a token decides, for a person to sign; NotFound, InvalidInput, Conflict."""
@@ -245,8 +248,8 @@ class Tokens:
         with recording(self._context, "token.revoked") as change:
             refuse_agent(change, "end a credential", "Leave it to whoever starts the agents")
             change.open_session()
-            found = _live(change.select(Token, **_named(which, kind)), which, kind)
-            token = replace(found, revoked_at=change.now)
+            stored = _live(change.select(Token, **_named(which, kind)), which, kind)
+            token = replace(stored, revoked_at=change.now)
             change.subject = token.id
             change.put(token)
             change.add_facts(name=token.name)
@@ -276,14 +279,14 @@ class Tokens:
             refused = "renew a credential", "Leave it to whoever starts the agents"
             refuse_agent(change, *refused)
             change.open_session()
-            found = _live(change.select(Token, **_named(which, kind)), which, kind)
-            if MAINTAIN in found.scopes:
+            stored = _live(change.select(Token, **_named(which, kind)), which, kind)
+            if MAINTAIN in stored.scopes:
                 refuse_unsigned_act(change, *refused)
-            _refuse_namesake(change, found.name, kind, but=found.id)
+            _refuse_namesake(change, stored.name, kind, but=stored.id)
             ends = later(Timestamp(change.now), lasts_seconds) if lasts_seconds else ""
-            if ends == found.expires_at:
-                raise Conflict(f"{found.name!r} has no end already", hint="Nothing is left to do.")
-            token = replace(found, expires_at=ends)
+            if ends == stored.expires_at:
+                raise Conflict(f"{stored.name!r} has no end already", hint="Nothing is left to do.")
+            token = replace(stored, expires_at=ends)
             change.subject = token.id
             change.put(token)
             change.add_facts(name=token.name, scopes=list(token.scopes), seconds=lasts_seconds)
@@ -298,7 +301,7 @@ class Tokens:
         return token if token is not None and access.is_admitted(token, address) else None
 
     def identify(
-        self, bearer: Bearer, *, agent: str = "", wanted: str = "", fresh: str = ""
+        self, bearer: Bearer, *, agent: str = "", session: str = "", fresh: str = ""
     ) -> CallIdentity:
         """Return as whom and in which session the bearer of a key is heard.
 
@@ -322,14 +325,14 @@ class Tokens:
                     f"{name!r} is the name of another token",
                     hint="Speak under the name of your own token, or one that no token has.",
                 )
-            if wanted:
-                found = _own(view, wanted, bearer, name)
-                return CallIdentity(agent=name, session=found.id, seat=found.seat)
-            mine, seat = _place(view, bearer.capability)
-            if not mine:
-                mine = "" if seat else bearer.session
-                mine = mine or _unused(view, fresh, self._context.ports.mint)
-            return CallIdentity(agent=name, session=mine, seat=seat or mine)
+            if session:
+                stored = _own(view, session, bearer, name)
+                return CallIdentity(agent=name, session=stored.id, seat=stored.seat)
+            own_session, seat = _place(view, bearer.capability)
+            if not own_session:
+                own_session = "" if seat else bearer.session
+                own_session = own_session or _unused(view, fresh, self._context.ports.mint)
+            return CallIdentity(agent=name, session=own_session, seat=seat or own_session)
 
     def usage(self, subject: str) -> Usage:
         """Return what a subject has used of this month, with what was taken ahead."""
@@ -342,10 +345,10 @@ class Tokens:
 
         most: how many the month has. What is not used can be given back.
         """
-        known = self.usage(subject)
+        usage = self.usage(subject)
         # Most refusals are of a month that is used up: they need no turn among the writers.
-        if known.used >= most:
-            return known
+        if usage.used >= most:
+            return usage
         ports = self._context.ports
         with ports.store.writing(self._context.project) as writing:
             now = ports.clock.now()
@@ -386,18 +389,18 @@ def _unused(view: Reading, session: str, mint: Mint) -> str:
     return session if is_free else mint.mint("ses")
 
 
-def _own(view: Reading, wanted: str, bearer: Bearer, name: str) -> Session:
+def _own(view: Reading, session_id: str, bearer: Bearer, name: str) -> Session:
     """Return the session that a call names, if it is the bearer's; NotFound, Forbidden."""
-    found = view.find(Session, wanted)
-    if found is None:
-        raise missing(Session, wanted)
-    caller = Actor(kind="agent", name=name, session=wanted, principal=bearer.principal)
-    if not may_write(found, caller, bearer.capability):
+    session = view.find(Session, session_id)
+    if session is None:
+        raise missing(Session, session_id)
+    caller = Actor(kind="agent", name=name, session=session_id, principal=bearer.principal)
+    if not may_write(session, caller, bearer.capability):
         raise Forbidden(
-            f"{wanted} is the session of somebody else",
+            f"{session_id} is the session of somebody else",
             hint=f"Leave it out, or {Act.TAKE_OVER}.",
         )
-    return found
+    return session
 
 
 def _usage(view: Reading, subject: str, now: Timestamp, granted: int = 0) -> Usage:
@@ -421,12 +424,12 @@ def _named(which: str, kind: TokenKind) -> dict[str, Any]:
     return {"kind": kind, "id" if is_id else "name": which}
 
 
-def _live(found: list[Token], which: str, kind: TokenKind) -> Token:
+def _live(tokens: list[Token], which: str, kind: TokenKind) -> Token:
     """Return the one token of those with a name that is not revoked; NotFound, InvalidInput, Conflict."""
-    live = [token for token in found if not token.revoked_at]
+    live = [token for token in tokens if not token.revoked_at]
     # Only people end tokens, at the command line.
     what, command = ("credential", "agent") if kind == "agent" else ("token", "token")
-    if not found:
+    if not tokens:
         raise NotFound(
             f"there is no {what} {which[:60]!r} in this project",
             hint=f"`counterpoint {command} list` shows those that there are.",

@@ -81,30 +81,30 @@ class Auditing:
         compared = compare(self._context, notes, alone=alone, elsewhere=not soon)
         look = Look(self._context, compared.key, compared.checkpoints, progress)
         entries_only = extent == "entries" or (soon and self._takes_long())
-        found = look.quick() if entries_only else look.whole()
-        quorum = self._quorum(found.quorum, alone=alone, soon=soon)
+        report = look.quick() if entries_only else look.whole()
+        quorum = self._quorum(report.quorum, alone=alone, soon=soon)
         unseen = (*(_MADE_FROM_ENTRIES if entries_only else ()), *(_ELSEWHERE if soon else ()))
         return Audit(
             project=self._context.project,
-            size=found.size,
-            root=found.root.hex(),
-            last=found.last,
-            anchored=max((one.size for one in compared.checkpoints), default=0),
-            redacted=found.redacted,
-            rows=found.rows,
-            faults=(*compared.faults, *quorum.faults, *found.faults),
+            size=report.size,
+            root=report.root.hex(),
+            last=report.last,
+            anchored=max((checkpoint.size for checkpoint in compared.checkpoints), default=0),
+            redacted=report.redacted,
+            rows=report.rows,
+            faults=(*compared.faults, *quorum.faults, *report.faults),
             remarks=tuple(compared.remarks),
             witnesses=compared.witnesses,
             unseen=unseen,
             key=compared.keys[0].to_text() if compared.keys else "",
             epochs=compared.epochs,
-            confirmed=found.confirmed,
-            self_judged=found.self_judged,
-            signed=found.signed,
-            unsigned=found.unsigned,
-            unsigned_places=found.places,
+            confirmed=report.confirmed,
+            self_judged=report.self_judged,
+            signed=report.signed,
+            unsigned=report.unsigned,
+            unsigned_places=report.places,
             quorum=quorum.report,
-            **found.joint.report(),
+            **report.joint.report(),
         )
 
     def _quorum(self, quorum: Quorum, *, alone: bool, soon: bool) -> _QuorumLook:
@@ -211,18 +211,18 @@ class Auditing:
             header = BundleHeader(project=self._context.project, key=key, checkpoint=signed.note)
             texts = (text for _, text in view.texts())
             if view.head().size > signed.size:
-                if any(place >= signed.size for place, _ in redactions(view)):
+                if any(sequence >= signed.size for sequence, _ in redactions(view)):
                     raise SignerAway("a text was taken away by an entry that is not signed yet")
                 entries = view.entries(0, signed.size)
-                there = {digest for entry in entries for digest in list_references(entry)}
-                texts = (text for _, text in view.texts() if text.commitment in there)
-            covered = (one for one in vouched if last_of(one.note) < signed.size)
+                digests = {digest for entry in entries for digest in list_references(entry)}
+                texts = (text for _, text in view.texts() if text.commitment in digests)
+            covered = (signature for signature in vouched if last_of(signature.note) < signed.size)
             yield from dump_bundle(header, view.entries(0, signed.size), texts, covered)
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> Rebuilt:
         """Replay the ledger into an empty store and compare every table, cell by cell."""
-        found = Look(self._context, no_key(self._context.project), progress=progress).replayed()
-        return Rebuilt(size=found.size, rows=found.rows, differences=tuple(found.differences))
+        replay = Look(self._context, no_key(self._context.project), progress=progress).replayed()
+        return Rebuilt(size=replay.size, rows=replay.rows, differences=tuple(replay.differences))
 
     def entry(self, sequence: int) -> Entry:
         """Return one entry, with what its rows leave out; NotFound if the ledger is not so long."""
@@ -250,15 +250,15 @@ class Auditing:
     ) -> list[Entry]:
         """Return entries that match: the latest first, or with `after` onward from there."""
         with self._context.reading() as view:
-            found = view.sequences(
+            sequences = view.sequences(
                 subject=subject, action=action, before=before, after=after, limit=limit
             )
-            entries = (next(view.entries(place, place + 1)) for place in found)
+            entries = (next(view.entries(sequence, sequence + 1)) for sequence in sequences)
             return [told(view, Entry.from_bytes(entry)) for entry in entries]
 
 
-def _asked(size: int | None, given: int) -> int:
-    return -1 if size in (None, given) else size
+def _asked(size: int | None, reported: int) -> int:
+    return -1 if size in (None, reported) else size
 
 
 def _filled(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImage:

@@ -100,16 +100,16 @@ class Claims:
         # The tree was looked at before, so that nobody waits to write while git is asked.
         with recording(self._context, "task.started", item) as change:
             session = change.open_session()
-            found = change.get(Item, item)
+            current = change.get(Item, item)
             before = change.find(Claim, item)
             is_own = before is not None and before.is_held_by(session)
             if before is None or not is_own or not before.is_live(change.clock):
-                judgment = judged(change.writing, found, Holders(change.writing, change.context))
+                judgment = judged(change.writing, current, Holders(change.writing, change.context))
                 # Whoever succeeds a holder goes on with what was begun, whatever is in the way of others.
                 if not (judgment.is_ready or judgment.held_by):
                     _refuse_unready(change.writing, item, judgment)
-            is_begun = found.category == "active"
-            started = self._take(change, found, before, minutes, snapshot, is_begun=is_begun)
+            is_begun = current.category == "active"
+            started = self._take(change, current, before, minutes, snapshot, is_begun=is_begun)
             if started.taken_over_from:
                 change.add_texts(reason=reason)
             return started
@@ -136,32 +136,38 @@ class Claims:
         self._refuse_no_session()
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with joined(self._context):
-            made = Plans(self._context).create(draft, parent).root.id
-            with recording(self._context, "task.started", made) as change:
+            item_id = Plans(self._context).create(draft, parent).root.id
+            with recording(self._context, "task.started", item_id) as change:
                 change.open_session()
-                change.add_facts(made=made)
-                found = change.get(Item, made)
+                change.add_facts(made=item_id)
+                current = change.get(Item, item_id)
                 return self._take(
-                    change, found, None, minutes, snapshot, is_begun=False, assignee=draft.assignee
+                    change,
+                    current,
+                    None,
+                    minutes,
+                    snapshot,
+                    is_begun=False,
+                    assignee=draft.assignee,
                 )
 
     def take_next(
-        self, wanted: ReadyFilter, minutes: int | None = None
+        self, ready_filter: ReadyFilter, minutes: int | None = None
     ) -> tuple[Started, ReadyItem] | None:
         """Claim the first ready item, chosen and taken in one transaction; None if there is none."""
         self._refuse_no_session()
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with recording(self._context, "task.started") as change:
-            found = offers(change.writing, wanted, Holders(change.writing, change.context))
-            offer = next(but_relaxed(change.writing, found, self._context.caller), None)
+            current = offers(change.writing, ready_filter, Holders(change.writing, change.context))
+            offer = next(but_relaxed(change.writing, current, self._context.caller), None)
             if offer is None:
                 # Nothing is written where there is nothing to take, not even that somebody asked.
                 return None
             change.open_session()
             change.subject = offer.item.id
-            found = change.get(Item, offer.item.id)
-            before, is_begun = change.find(Claim, found.id), found.category == "active"
-            taken = self._take(change, found, before, minutes, snapshot, is_begun=is_begun)
+            current = change.get(Item, offer.item.id)
+            before, is_begun = change.find(Claim, current.id), current.category == "active"
+            taken = self._take(change, current, before, minutes, snapshot, is_begun=is_begun)
             return taken, offer
 
     def keep(self) -> None:
@@ -177,12 +183,12 @@ class Claims:
             # Not as a look of the caller's, which counts when he judges.
             with ports.store.reading(ports.project) as view:
                 running = _running(view, caller.capability, now)
-            due = [one for one in running if due_at(one, usual) <= now or one.is_ahead(now)]
+            due = [claim for claim in running if due_at(claim, usual) <= now or claim.is_ahead(now)]
             for session in dict.fromkeys(claim.session for claim in due):
                 self._extend(session, [claim.item for claim in due if claim.session == session])
-            left = [due_at(claim, usual) for claim in running if claim not in due]
+            due_times = [due_at(claim, usual) for claim in running if claim not in due]
             # What was just renewed is looked for anew with the next call.
-            ahead = now if due else min(left, default=later(now, usual))
+            ahead = now if due else min(due_times, default=later(now, usual))
             ports.leases.expect(seat, ahead, now, usual)
 
     def _extend(self, session: str, items: Sequence[str]) -> None:
@@ -198,9 +204,9 @@ class Claims:
     def proposed_release(self, name: str) -> ProposedAct:
         """Return what freeing an item, or all that a session holds, would decide now, for a person to sign."""
         with self._context.reading() as view:
-            held = _held_in(view, name)
-            told = _released(held) if held else {}
-        return ProposedAct(action=RELEASED, subject=name, decision=told)
+            claims = _held_in(view, name)
+            decision = _released(claims) if claims else {}
+        return ProposedAct(action=RELEASED, subject=name, decision=decision)
 
     def succeed(self, item: str) -> Claim:
         """Return the claim of an item as the caller's, with what its holder began with.
@@ -231,31 +237,34 @@ class Claims:
                 raise Conflict(f"nobody holds {name}", hint="Nothing is to be done.")
             change.add_facts(**_released(claims))
             change.add_texts(reason=reason)
-            return tuple((give_back(change, change.get(Item, one.item)), one) for one in claims)
+            return tuple(
+                (give_back(change, change.get(Item, claim.item)), claim) for claim in claims
+            )
 
     def freed(self) -> tuple[Release, ...]:
         """Return which of the last claims that people freed were the caller's, and are nobody's since."""
-        mine = self._context.caller.actor.session
+        session = self._context.caller.actor.session
         with self._context.reading() as view:
-            found = [
-                release_at(view, place) for place in view.sequences(action=RELEASED, limit=_FEW)
+            releases = [
+                release_at(view, sequence)
+                for sequence in view.sequences(action=RELEASED, limit=_FEW)
             ]
-            told = [one for some in found for one in some]
-            claims = {one.item: view.find(Claim, one.item) for one in told}
+            flat = [release for some in releases for release in some]
+            claims = {release.item: view.find(Claim, release.item) for release in flat}
         return tuple(
-            one
-            for one in told
-            if (claim := claims[one.item]) is not None
-            and (claim.session, claim.token, claim.is_held) == (mine, one.token, False)
+            release
+            for release in flat
+            if (claim := claims[release.item]) is not None
+            and (claim.session, claim.token, claim.is_held) == (session, release.token, False)
         )
 
-    def news(self, held: Iterable[Live], *, with_lost: bool = True) -> list[News]:
-        """Return what others did with what the caller's session holds, and with_lost what it held until then. held: what it holds."""
-        held = list(held)
-        if not (with_lost or held):
+    def news(self, live: Iterable[Live], *, with_lost: bool = True) -> list[News]:
+        """Return what others did with what the caller's session holds, and with_lost what it held until then. live: what it holds."""
+        live = list(live)
+        if not (with_lost or live):
             return []
         with self._context.reading() as view:
-            return list_news(view, self._context, held, with_lost=with_lost)
+            return list_news(view, self._context, live, with_lost=with_lost)
 
     def _take_parts(self, change: Change, claim: Claim) -> tuple[str, Reason | None]:
         """Return from whom an item and its parts in work are taken over, and why that is allowed; AlreadyClaimed."""
@@ -296,7 +305,7 @@ class Claims:
         if own is None or is_unattested:
             return True
         others = change.select(Connection, boot=own.boot)
-        return any(one.id != own.id and may_be_one(own, one) for one in others)
+        return any(connection.id != own.id and may_be_one(own, connection) for connection in others)
 
     def _seconds(self, minutes: int | None) -> int:
         """Return how long a lease is given for; without minutes as the settings say."""
@@ -371,14 +380,18 @@ def _held_in(view: Reading, name: str) -> list[Claim]:
 def _released(claims: Sequence[Claim]) -> dict[str, Json]:
     """Return what is told of claims that are freed: their numbers, by item, and who held them."""
     holders = dict.fromkeys(holder_of(claim) for claim in claims)
-    return {"tokens": {one.item: one.token for one in claims}, "holder": ", ".join(holders)}
+    return {"tokens": {claim.item: claim.token for claim in claims}, "holder": ", ".join(holders)}
 
 
 def _running(view: Reading, capability: str, now: Timestamp) -> list[Claim]:
     """Return the claims, with leases that run or were stamped ahead, of the active sessions of a connection."""
-    found = view.select(Session, capability=capability, status="active")
-    held = view.select(Claim, session=tuple(one.id for one in found), state="live") if found else []
-    return [claim for claim in held if _runs(claim, now)]
+    sessions = view.select(Session, capability=capability, status="active")
+    claims = (
+        view.select(Claim, session=tuple(session.id for session in sessions), state="live")
+        if sessions
+        else []
+    )
+    return [claim for claim in claims if _runs(claim, now)]
 
 
 def _runs(claim: Claim, now: Timestamp) -> bool:
@@ -440,8 +453,15 @@ _LATEST: Final = 50
 def _ended(view: Reading, claim: Claim) -> NotClaimHolder:
     """Return the refusal of a write under a claim that has ended; a person who freed it is named."""
     places = view.sequences(action=RELEASED, limit=_LATEST)
-    freed = [one for place in places for one in release_at(view, place)]
-    by = next((one for one in freed if (one.item, one.token) == (claim.item, claim.token)), None)
+    freed = [release for sequence in places for release in release_at(view, sequence)]
+    by = next(
+        (
+            release
+            for release in freed
+            if (release.item, release.token) == (claim.item, claim.token)
+        ),
+        None,
+    )
     if by is None:
         ending = ending_of(view, claim.item)
         return NotClaimHolder(
@@ -476,10 +496,10 @@ def refuse_uncounted(view: Reading, caller: Caller, item: str, token: int | None
             )
         return
     claim = prove_claim(view, caller, item, token)
-    point, here = view.find(StartPoint, item, claim.token), tree_of(caller)
-    if point is not None and point.tree != here:
+    point, tree = view.find(StartPoint, item, claim.token), tree_of(caller)
+    if point is not None and point.tree != tree:
         raise Conflict(
-            f"{item} was begun in the tree `{point.tree}`, and this is `{here}`",
+            f"{item} was begun in the tree `{point.tree}`, and this is `{tree}`",
             hint="Run its checks from there.",
         )
 

@@ -62,24 +62,28 @@ def by_words_and_meaning(
     ports: Ports, view: Reading, shelf: Shelf, query: str
 ) -> list[tuple[Passage, Fit]]:
     """Return the passages that have the asked words, or mean nearly the same."""
-    asked = telling(asked_words(query))
-    hits = view.search(asked, kinds=(shelf,), begun=True, limit=CANDIDATES)
+    words_asked = telling(asked_words(query))
+    hits = view.search(words_asked, kinds=(shelf,), begun=True, limit=CANDIDATES)
     meaning = meaning_of(ports, view, query)
     near = meaning.nearest((shelf,)) if meaning else []
     cosines = meaning.cosines(hits) if meaning else {}
     rows = {
-        hit.number: (hit, found)
+        hit.number: (hit, passage)
         for hit in (*near, *hits)
         if hit.table == Passage.table
-        and (found := view.find(Passage, *hit.key.split("/"))) is not None
+        and (passage := view.find(Passage, *hit.key.split("/"))) is not None
     }
     having = [rows[hit.number] for hit in hits if hit.number in rows]
     excerpts = [
-        Excerpt(text="\n".join((*found.headings, found.text)), relevance=hit.score)
-        for hit, found in having
+        Excerpt(text="\n".join((*passage.headings, passage.text)), relevance=hit.score)
+        for hit, passage in having
     ]
     words = dict(
-        zip((hit.number for hit, _ in having), scores(asked, excerpts, view.stems), strict=True)
+        zip(
+            (hit.number for hit, _ in having),
+            scores(words_asked, excerpts, view.stems),
+            strict=True,
+        )
     )
     order = ranked(
         words,
@@ -97,8 +101,8 @@ def _put_passages(change: Change, document: Document, chunks: Sequence[Chunk]) -
         gone.setdefault(passage.text, []).append(passage)
     for position, chunk in enumerate(chunks):
         # A passage that only moved is written over, not dropped.
-        there = gone.get(chunk.text)
-        name = there.pop().id if there else change.context.ports.mint.mint("psg")
+        same_text = gone.get(chunk.text)
+        name = same_text.pop().id if same_text else change.context.ports.mint.mint("psg")
         change.put(
             Passage(
                 project=document.project,
@@ -203,18 +207,18 @@ class Documents:
         """Take a document out with all its passages; NotFound."""
         with recording(self._context, "document.dropped") as change:
             change.open_session()
-            found = change.find(Document, shelf, path) or change.find(
+            document = change.find(Document, shelf, path) or change.find(
                 Document, shelf, path.removeprefix("./")
             )
-            if found is None:
+            if document is None:
                 raise NotFound(
                     f"there is no document {path!r} on this project's shelf {shelf}",
                     hint="Paths are relative to the project root, as they were taken in.",
                 )
-            self._drop_passages(change, found)
-            change.drop(found)
-            change.add_facts(shelf=shelf, path=found.path, passages=found.chunks)
-            return found
+            self._drop_passages(change, document)
+            change.drop(document)
+            change.add_facts(shelf=shelf, path=document.path, passages=document.chunks)
+            return document
 
     def _drop_passages(self, change: Change, document: Document) -> None:
         for passage in change.select(Passage, shelf=document.shelf, path=document.path):
@@ -229,20 +233,20 @@ class Documents:
     def find(self, ask: PassageQuery, shelf: Shelf = "vault") -> list[PassageFound]:
         """Return the passages that fit a question, best first; InvalidInput, Conflict as above."""
         self._refuse_without(shelf)
-        found: list[PassageFound] = []
+        hits: list[PassageFound] = []
         for project in self._projects(shelf):
-            with ExitStack() as held:
+            with ExitStack() as stack:
                 if project == self._context.project:
-                    view = held.enter_context(self._context.reading())
+                    view = stack.enter_context(self._context.reading())
                 else:
-                    view = held.enter_context(self._context.ports.store.reading(project))
-                found += [
+                    view = stack.enter_context(self._context.ports.store.reading(project))
+                hits += [
                     PassageFound(passage=passage, fit=fit, project=project)
                     for passage, fit in self._rank(self._context.ports, view, shelf, ask.query)
                     if fit.best >= ask.least
                 ]
-        found.sort(key=lambda one: -one.fit.score)
-        return found[: ask.limit]
+        hits.sort(key=lambda hit: -hit.fit.score)
+        return hits[: ask.limit]
 
     def _projects(self, shelf: Shelf) -> list[str]:
         if shelf == "project":

@@ -36,17 +36,17 @@ def concerned(view: Reading, entry: Entry) -> tuple[str, ...]:
 
     What happens to an item is seen in whatever shows the item that holds it, up to the root.
     """
-    found: dict[str, None] = {}
+    items: dict[str, None] = {}
     for touched in _touched(view, entry):
-        if not touched or touched in found:
+        if not touched or touched in items:
             continue
         # It may be no item: then nothing is above it.
-        found[touched] = None
+        items[touched] = None
         for holder in islice(line_of(view, touched), 1, None):
-            if holder.id in found:
+            if holder.id in items:
                 break
-            found[holder.id] = None
-    return tuple(found)
+            items[holder.id] = None
+    return tuple(items)
 
 
 def _touched(view: Reading, entry: Entry) -> Iterator[str]:
@@ -69,10 +69,10 @@ _ACCOUNTS = frozenset(name for noun in (Item, Record) for name, _ in rules(noun,
 class Written:
     """What an entry wrote of one row, its images laid over each other."""
 
-    def __init__(self, time: str, *, made: bool = False) -> None:
-        """Begin with nothing written, by an entry of that time. made: whether it makes the row seen."""
+    def __init__(self, time: str, *, is_new: bool = False) -> None:
+        """Begin with nothing written, by an entry of that time. is_new: whether it makes the row seen."""
         self.values: dict[str, Json] = {}
-        self.made = made
+        self.made = is_new
         self._time = time
 
     def add(self, values: Mapping[str, Json], *, whole: bool) -> None:
@@ -112,7 +112,7 @@ def item_changes(view: Reading, entry: Entry, kind: Kind) -> Iterator[ItemChange
 
 def _shown(view: Reading, entry: Entry, kind: Kind) -> dict[tuple[str, str], Written]:
     """Return the items below roots of a kind that an entry lets all see: those of a plan that was made in slices."""
-    found: dict[tuple[str, str], Written] = {}
+    written: dict[tuple[str, str], Written] = {}
     for row in entry.rows if entry.action == CREATED else ():
         staging = view.find(Staging, row.key["first"]) if row.table == Staging.table else None
         if staging is None:
@@ -124,8 +124,8 @@ def _shown(view: Reading, entry: Entry, kind: Kind) -> dict[tuple[str, str], Wri
         top = view.find(Item, items[0].root) if items else None
         if top is not None and top.kind == kind:
             for item in items:
-                found[Item.table, item.id] = Written(entry.time, made=True)
-    return found
+                written[Item.table, item.id] = Written(entry.time, is_new=True)
+    return written
 
 
 def _parts(view: Reading, entry: Entry) -> list[Entry]:
@@ -134,10 +134,14 @@ def _parts(view: Reading, entry: Entry) -> list[Entry]:
     for row in entry.rows:
         ending = view.find(Ending, row.key["since"]) if row.table == Ending.table else None
         if ending is not None:
-            found = view.sequences(
+            sequences = view.sequences(
                 subject=ending.item, action=THINNED, after=ending.since, limit=_ALL
             )
-            slices = (next(view.entries(one, one + 1)) for one in found if one < entry.sequence)
+            slices = (
+                next(view.entries(sequence, sequence + 1))
+                for sequence in sequences
+                if sequence < entry.sequence
+            )
             parts += map(Entry.from_bytes, slices)
     return parts
 
@@ -148,7 +152,7 @@ def _rows(view: Reading, entry: Entry) -> Iterator[RowImage]:
 
 def _written(view: Reading, entry: Entry) -> dict[tuple[str, str], Written]:
     """Return the items and records that an entry wrote, by table and id; neither is ever deleted once it was seen."""
-    found: dict[tuple[str, str], Written] = {}
+    rows: dict[tuple[str, str], Written] = {}
     for part in _parts(view, entry):
         for row in part.rows:
             noun = _TOLD.get(row.table)
@@ -156,9 +160,9 @@ def _written(view: Reading, entry: Entry) -> dict[tuple[str, str], Written]:
                 filled(noun, row.key, row.values, part.origin, whole=row.whole) if noun else None
             )
             if values is not None:
-                written = found.setdefault((row.table, str(row.key["id"])), Written(part.time))
+                written = rows.setdefault((row.table, str(row.key["id"])), Written(part.time))
                 written.add(values, whole=row.whole)
-    return found
+    return rows
 
 
 def _above(view: Reading, item: Item) -> tuple[Item, ...]:
@@ -169,13 +173,13 @@ def _as_left(view: Reading, item: Item, written: Written) -> Item:
     """Return an item with the title and the state that an entry left it with."""
     title = view.text(referred(written.values.get("title")))
     status = str(written.values.get("status", ""))
-    left = replace(item, title=Prose(title)) if title else item
+    after = replace(item, title=Prose(title)) if title else item
     if not status:
-        return left
+        return after
     # What is closed was given its time by the same entry; what is open has none.
     closed_at = str(written.values.get("closed_at", ""))
     category = cast("Category", written.values.get("category")) or _category_then(item, status)
-    return replace(left, status=status, category=category, closed_at=closed_at)
+    return replace(after, status=status, category=category, closed_at=closed_at)
 
 
 def _category_then(item: Item, status: str) -> Category:
@@ -185,7 +189,7 @@ def _category_then(item: Item, status: str) -> Category:
 
 def _outcome(view: Reading, item: Item, entry: Entry) -> Outcome | None:
     ended = view.select(Outcome, item=item.id, order="token desc")
-    return next((one for one in ended if one.ended_at <= entry.time), None)
+    return next((outcome for outcome in ended if outcome.ended_at <= entry.time), None)
 
 
 BEFORE_ALL = -1
@@ -214,9 +218,9 @@ class Following:
         """
         if not 1 <= limit <= MOST_ENTRIES:
             raise InvalidInput(f"limit is {limit}; it must be from 1 to {MOST_ENTRIES}")
-        found = self._read(after, limit)
-        if found or timeout <= 0:
-            return found
+        entries = self._read(after, limit)
+        if entries or timeout <= 0:
+            return entries
         if self._context.unit is not None:
             raise AssertionError("a call that has begun to write cannot wait for others to write")
         ports = self._context.ports
@@ -236,10 +240,10 @@ class Following:
         Looks at `limit` entries at most and answers the last one's sequence too: where to go on.
         Waits, and raises, as `entries` does.
         """
-        found = self.entries(after, limit, timeout)
+        entries = self.entries(after, limit, timeout)
         with self._context.reading() as view:
-            seen = [touch for entry in found for touch in item_changes(view, entry, kind)]
-        return (found[-1].sequence if found else after), seen
+            seen = [touch for entry in entries for touch in item_changes(view, entry, kind)]
+        return (entries[-1].sequence if entries else after), seen
 
     def _read(self, after: int, limit: int) -> list[Entry]:
         with self._context.reading() as view:
@@ -252,4 +256,4 @@ class Following:
                 )
             start = after + 1
             entries = view.entries(start, start + limit)
-            return [told(view, Entry.from_bytes(found)) for found in entries]
+            return [told(view, Entry.from_bytes(entry)) for entry in entries]

@@ -83,7 +83,7 @@ class Gates:
         """
         root = self._context.caller.root
         ran: list[_Run] = []
-        orders = [(gate, self._allowed(one)) for gate, one in self._orders(check, token)]
+        orders = [(gate, self._allowed(order)) for gate, order in self._orders(check, token)]
         for gate, command in orders:
             ran.append((gate, command, *self._execute(root, command, watch)))
         receipts = tuple(self._land(check.item, token, ran))
@@ -103,25 +103,27 @@ class Gates:
                 ran.append(("", command, *self._execute(root, self._allowed(command), watch)))
             except (InvalidInput, ProgramMissing, Forbidden) as fault:
                 ran.append(fault)
-        done = [one for one in ran if not isinstance(one, CounterpointError)]
+        done = [outcome for outcome in ran if not isinstance(outcome, CounterpointError)]
         receipts = iter(self._land(item, None, done))
-        return [one if isinstance(one, CounterpointError) else next(receipts) for one in ran]
+        return [
+            outcome if isinstance(outcome, CounterpointError) else next(receipts) for outcome in ran
+        ]
 
     def _allowed(self, command: Command) -> Command:
         """Return a command as it is to be run; CommandNotAllowed, NotTrusted."""
         ports, caller = self._context.ports, self._context.caller
         if ports.checking is None:
             return command
-        said = ports.checking()
+        checking = ports.checking()
         with self._context.reading() as view:
-            found = view.find(Project)
-        trusted, path = (found.trusted, found.search_path) if found else ("", "")
-        if not is_trusted(said, trusted, path):
+            project = view.find(Project)
+        trusted, path = (project.trusted, project.search_path) if project else ("", "")
+        if not is_trusted(checking, trusted, path):
             raise NotTrusted(hint=f"{Act.TRUST}. {Act.SET_ASIDE}.")
-        is_free = may_be_free(said, caller.actor.principal, caller.scopes)
-        if not (is_free or is_listed(said, command.argv)):
+        is_free = may_be_free(checking, caller.actor.principal, caller.scopes)
+        if not (is_free or is_listed(checking, command.argv)):
             words = shlex.join(command.argv)[:_SHOWN]
-            lacks = ", and this credential has no scope `run`" if said.free else ""
+            lacks = ", and this credential has no scope `run`" if checking.free else ""
             raise CommandNotAllowed(
                 f"this project does not list the command `{words}`{lacks}",
                 hint=way_to_run(Lacking(commands=(command.argv,))),
@@ -150,53 +152,59 @@ class Gates:
             gates = view.select(Gate, item=check.item, kind="check", order="name")
         unknown = set(check.gates) - {gate.name for gate in gates}
         if unknown:
-            known = ", ".join(gate.name for gate in gates) or "none"
+            names = ", ".join(gate.name for gate in gates) or "none"
             raise NotFound(
                 f"{check.item} has no check gate {', '.join(sorted(unknown))}",
-                hint=f"Its check gates are: {known}.",
+                hint=f"Its check gates are: {names}.",
             )
         if not gates:
             raise InvalidInput(
                 f"{check.item} has no check gate",
                 hint=f"{Act.GIVE_COMMAND}.",
             )
-        wanted = [gate for gate in gates if not check.gates or gate.name in check.gates]
-        return [(gate.name, Command(argv=gate.argv)) for gate in wanted]
+        chosen = [gate for gate in gates if not check.gates or gate.name in check.gates]
+        return [(gate.name, Command(argv=gate.argv)) for gate in chosen]
 
     def _land(self, item: str, token: int | None, ran: Sequence[_Run]) -> list[Receipt]:
         """Sign receipts and keep them in one transaction; sign them anew if others took their numbers meanwhile."""
         # Nobody waits to write while a signer takes its time, so it is not asked again where the call has a transaction already.
-        left = 0 if self._context.unit is not None else _ATTEMPTS
+        attempts = 0 if self._context.unit is not None else _ATTEMPTS
         while True:
             signed = self._signed(item, ran)
             with suppress(_Overtaken), joined(self._context):
-                return [self._keep(item, token, one, must=not left) for one in signed]
-            left -= 1
+                return [
+                    self._keep(item, token, signed_receipt, must=not attempts)
+                    for signed_receipt in signed
+                ]
+            attempts -= 1
 
-    def _keep(self, item: str, token: int | None, one: _Signed, *, must: bool) -> Receipt:
+    def _keep(self, item: str, token: int | None, signed: _Signed, *, must: bool) -> Receipt:
         """Keep a receipt; one that is signed under another number is kept without, or raises _Overtaken."""
         with recording(self._context, "check.ran", item) as change:
             number, its_id = change.next_id(Receipt)
-            is_good = (one.receipt.id, one.losses) == (its_id, self._context.ports.sharing.losses)
+            is_good = (signed.receipt.id, signed.losses) == (
+                its_id,
+                self._context.ports.sharing.losses,
+            )
             # Looked at before anything is written, so that the call can go on.
             if not (is_good or must):
                 raise _Overtaken
             change.open_session()
             # Asked again: the claim may have been lost while the command ran.
-            if one.gate:
+            if signed.gate:
                 refuse_uncounted(change.writing, self._context.caller, item, token)
             else:
                 refuse_strangers(change, item, token)
-            receipt = one.receipt
+            receipt = signed.receipt
             if is_good:
-                change.adopt(one.texts)
+                change.adopt(signed.texts)
             else:
                 receipt = replace(receipt, id=its_id, number=number, signature="")
             change.put(receipt)
             change.action = "check.passed" if _passed(receipt) else "check.failed"
-            change.add_facts(receipt=receipt.id, exit_code=receipt.exit_code, gate=one.gate)
-            if one.gate:
-                _move_gate(change, item, one.gate, receipt)
+            change.add_facts(receipt=receipt.id, exit_code=receipt.exit_code, gate=signed.gate)
+            if signed.gate:
+                _move_gate(change, item, signed.gate, receipt)
             return receipt
 
     def _signed(self, item: str, ran: Sequence[_Run]) -> list[_Signed]:
@@ -206,20 +214,20 @@ class Gates:
             ports.sharing.follow(view, view.head().leaf)
             project, number = view.find(Project), view.last_number(Receipt)
         prefix = project.prefix if project else ""
-        made: list[_Signed] = []
-        for place, one in enumerate(ran, number + 1):
+        receipts: list[_Signed] = []
+        for receipt_number, run in enumerate(ran, number + 1):
             texts: dict[str, tuple[str, Salted]] = {}
             losses = ports.sharing.losses
 
             def commit(text: str, texts: dict[str, tuple[str, Salted]] = texts) -> str:
-                found = texts.get(text) or ports.sharing.commit(text, ports.mint)
-                texts[text] = found
-                return found[0]
+                commitment = texts.get(text) or ports.sharing.commit(text, ports.mint)
+                texts[text] = commitment
+                return commitment[0]
 
-            drafted = masked(self._receipt(place, prefix, item, *one), ports.secrets)
+            drafted = masked(self._receipt(receipt_number, prefix, item, *run), ports.secrets)
             receipt = self._sealed(drafted, commit)
-            made.append(_Signed(gate=one[0], receipt=receipt, texts=texts, losses=losses))
-        return made
+            receipts.append(_Signed(gate=run[0], receipt=receipt, texts=texts, losses=losses))
+        return receipts
 
     def _receipt(
         self,
@@ -282,10 +290,10 @@ def passed_checks(view: Reading, item: str) -> PassedChecks:
     gates = view.select(Gate, item=item, kind="check", status="met")
     if not gates:
         return PassedChecks(areas=(), receipts=())
-    found = [(gate.name, view.find(Receipt, gate.proof)) for gate in gates]
+    proofs = [(gate.name, view.find(Receipt, gate.proof)) for gate in gates]
     return PassedChecks(
         areas=tuple(area.pattern for area in view.select(Area, item=item)),
-        receipts=tuple((name, receipt) for name, receipt in found if receipt is not None),
+        receipts=tuple((name, receipt) for name, receipt in proofs if receipt is not None),
     )
 
 
@@ -295,12 +303,12 @@ def refuse_stale_word(context: Context, item: str, status: str) -> None:
     Every verb that takes such a word asks it before its transaction: nobody waits to write while git is asked.
     """
     with context.reading() as view:
-        found = view.find(Item, item)
-        if found is None or found.category in {"review", "done"}:
+        current = view.find(Item, item)
+        if current is None or current.category in {"review", "done"}:
             return
-        goal = found.states.named(status)
-        category = found.states.categories.get(goal)
-        if category not in {"review", "done"} or goal in found.states.skips:
+        goal = current.states.named(status)
+        category = current.states.categories.get(goal)
+        if category not in {"review", "done"} or goal in current.states.skips:
             return
         passed = passed_checks(view, item)
     refuse_stale(context, item, passed)

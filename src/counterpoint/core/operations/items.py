@@ -71,10 +71,10 @@ class Items:
     def get(self, item: str) -> Item:
         """Return an item; NotFound."""
         with self._context.reading() as view:
-            found = view.find(Item, item)
-        if found is None:
+            stored = view.find(Item, item)
+        if stored is None:
             raise missing(Item, item)
-        return found
+        return stored
 
     def find(self, name: str, scope: str = "") -> Item | None:
         """Return the item of an id, or of another name (in one scope only, if it is told), or None."""
@@ -103,11 +103,11 @@ class Items:
         with self._context.reading() as view:
             return attributes_of(view, item)
 
-    def list(self, wanted: ItemFilter, after: int, limit: int) -> list[Item]:
+    def list(self, criteria: ItemFilter, after: int, limit: int) -> list[Item]:
         """Return items by number, beyond a number."""
         with self._context.reading() as view:
-            found = ItemReader(view).find(wanted, after=(after,), size=limit)
-            return [one.item for one in islice(found, limit)]
+            views = ItemReader(view).find(criteria, after=(after,), size=limit)
+            return [item_view.item for item_view in islice(views, limit)]
 
     def edit(self, item: str, edit: Edit) -> Item:
         """Change an item as told, all of it or nothing.
@@ -121,10 +121,10 @@ class Items:
             return self._end(item, edit)
         with recording(self._context, "item.edited", item) as change:
             change.open_session()
-            found = change.get(Item, item)
-            _refuse_unexpected(found, edit)
+            current = change.get(Item, item)
+            _refuse_unexpected(current, edit)
             count = len(change.images)
-            after = self._fields(change, found, edit)
+            after = self._fields(change, current, edit)
             after = self._facets(change, after, edit)
             after = self._edges(change, after, edit)
             after = self._place(change, after, edit)
@@ -135,7 +135,7 @@ class Items:
             elif edit.waive or edit.checks is not None:
                 after = settle(change, item)
             change.add_texts(reason=edit.reason)
-            if after.version == found.version and len(change.images) > count:
+            if after.version == current.version and len(change.images) > count:
                 after = touched(change, change.get(Item, item))
                 change.put(after)
             return after
@@ -198,11 +198,13 @@ class Items:
                 f"{item.id} has no gate {', '.join(missing)}",
                 hint=f"Its gates are: {', '.join(gates)}." if gates else "It has none to waive.",
             )
-        found = loosen(change, item.id, "waive a gate of", opens=True)
-        change.add_facts(waived=list(edit.waive), independence=found)
+        independence = loosen(change, item.id, "waive a gate of", opens=True)
+        change.add_facts(waived=list(edit.waive), independence=independence)
         for name in edit.waive:
             gate = change.get(Gate, item.id, name)
-            change.put(gate.moved("waived", change.now, reason=edit.reason, independence=found))
+            change.put(
+                gate.moved("waived", change.now, reason=edit.reason, independence=independence)
+            )
             if gate.holds == "start" and gate.status == "closed":
                 item = shift(change, item, -1)
         return item
@@ -240,10 +242,10 @@ class Items:
     def project(self) -> Project:
         """Return the project."""
         with self._context.reading() as view:
-            found = view.find(Project)
-        if found is None:
+            project = view.find(Project)
+        if project is None:
             raise missing(Project, self._context.project)
-        return found
+        return project
 
 
 def _is_word(edit: Edit) -> bool:
@@ -302,12 +304,12 @@ def _replace_criteria(change: Change, item: Item, sentences: Iterable[str]) -> N
     old = change.select(Criterion, item=item.id)
     # A sentence that stays is as met as it was, wherever it stands now.
     met = {criterion.text: criterion.met for criterion in old}
-    wanted = list(sentences)
-    if not met.keys() <= set(map(Prose, wanted)):
+    texts = list(sentences)
+    if not met.keys() <= set(map(Prose, texts)):
         loosen(change, item.id, "take an acceptance sentence from", instead=Act.CONFIGURE)
-    for criterion in old[len(wanted) :]:
+    for criterion in old[len(texts) :]:
         change.drop(criterion)
-    for position, sentence in enumerate(wanted):
+    for position, sentence in enumerate(texts):
         change.put(
             Criterion(
                 project=item.project,
@@ -322,17 +324,17 @@ def _replace_criteria(change: Change, item: Item, sentences: Iterable[str]) -> N
 def _replace_checks(change: Change, item: Item, checks: Iterable[tuple[str, ...]]) -> None:
     """Make these the check gates of an item; a command that stays keeps its gate and its state."""
     old = change.select(Gate, item=item.id, kind="check", holds="finish", order="name")
-    kept = {gate.argv: gate for gate in old}
-    wanted = list(dict.fromkeys(map(Proses, checks)))
-    gone = [gate for gate in old if gate.argv not in wanted]
+    old_gates = {gate.argv: gate for gate in old}
+    commands = list(dict.fromkeys(map(Proses, checks)))
+    gone = [gate for gate in old if gate.argv not in commands]
     if gone:
         loosen(change, item.id, "take a check from")
     for gate in gone:
         change.drop(gate)
-    names = {kept[argv].name for argv in wanted if argv in kept}
-    free = (f"check-{place}" for place in range(1, len(old) + len(wanted) + 1))
-    for argv in wanted:
-        if argv not in kept:
+    names = {old_gates[argv].name for argv in commands if argv in old_gates}
+    free = (f"check-{number}" for number in range(1, len(old) + len(commands) + 1))
+    for argv in commands:
+        if argv not in old_gates:
             name = next(name for name in free if name not in names)
             change.put(
                 Gate(
@@ -359,16 +361,16 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
             raise Conflict(f"{parent} is {above.status}", hint=f"{Act.REOPEN} first.")
     refuse_misplaced(item.kind, above)
     root = above.root if above else item.id
-    held = int(above is not None and above.blockers > 0)
+    held_above = int(above is not None and above.blockers > 0)
     if _gates_above(change, item.parent) - _gates_above(change, parent):
         loosen(change, item.id, "take out from under what is asked above", instead=Act.CONFIGURE)
-    moved = replace(item, parent=parent, position=next_position(change, parent), held=held)
+    moved = replace(item, parent=parent, position=next_position(change, parent), held=held_above)
     after = touched(change, moved)
     change.put(after)
     if parent:
         # Asked of the tree as it would be; a refusal undoes the change.
         refuse_circle_below(change.writing, item.id, parent)
-    after = shift(change, after, held - item.held)
+    after = shift(change, after, held_above - item.held)
     _set_root(change, after, root)
     change.add_facts(parent=parent)
     carry_marks(change, after.id, item.parent)
@@ -383,15 +385,15 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
 
 def _gates_above(change: Change, item: str) -> set[tuple[str, str]]:
     """Return the gates of an item and all above it that are not met yet, each with its item."""
-    found: set[tuple[str, str]] = set()
-    for here in line_of(change, item):
-        gates = change.select(Gate, item=here.id, status="closed")
-        found |= {(here.id, gate.name) for gate in gates}
-    return found
+    gates_found: set[tuple[str, str]] = set()
+    for ancestor in line_of(change, item):
+        gates = change.select(Gate, item=ancestor.id, status="closed")
+        gates_found |= {(ancestor.id, gate.name) for gate in gates}
+    return gates_found
 
 
 def _refuse_below_itself(change: Change, item: Item, above: Item) -> None:
-    if any(here.id == item.id for here in line_of(change, above.id)):
+    if any(ancestor.id == item.id for ancestor in line_of(change, above.id)):
         raise CyclicDependency(
             f"{above.id} is below {item.id}", hint="Choose a parent outside of it."
         )
@@ -419,7 +421,7 @@ def _reposition(change: Change, item: Item, position: int) -> Item:
     siblings = change.select(Item, parent=item.parent, order="position,number")
     others = [sibling for sibling in siblings if sibling.id != item.id]
     others.insert(min(position, len(others)), change.get(Item, item.id))
-    for place, sibling in enumerate(others):
-        if sibling.position != place:
-            change.put(replace(sibling, position=place))
+    for index, sibling in enumerate(others):
+        if sibling.position != index:
+            change.put(replace(sibling, position=index))
     return change.get(Item, item.id)

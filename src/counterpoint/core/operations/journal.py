@@ -92,15 +92,15 @@ class Journal:
         """Resolve a blocker, so that it is no longer in the way; a second time changes nothing."""
         with recording(self._context, "blocker.resolved") as change:
             change.open_session()
-            found = change.get(Record, record)
-            if found.kind != "blocker":
+            blocker = change.get(Record, record)
+            if blocker.kind != "blocker":
                 raise InvalidInput(
-                    f"{record} is a {found.kind}", hint="Only a blocker can be resolved."
+                    f"{record} is a {blocker.kind}", hint="Only a blocker can be resolved."
                 )
-            if found.status == "resolved":
-                return found
-            after = resolve_blocker(change, found, resolution)
-            change.subject = found.item
+            if blocker.status == "resolved":
+                return blocker
+            after = resolve_blocker(change, blocker, resolution)
+            change.subject = blocker.item
             change.add_facts(record=record)
             return after
 
@@ -150,16 +150,18 @@ def told(view: Reading, entry: Entry) -> Entry:
 
     Whoever made something is told with its title, which stands in the row and need not be a fact.
     """
-    texts = {name: one for name, value in entry.facts.items() if (one := referred(value))}
+    texts = {
+        name: reference for name, value in entry.facts.items() if (reference := referred(value))
+    }
     if entry.action.endswith(_MADE):
         rows = (row.values for row in entry.rows if row.whole and row.values)
-        titles = [one for row in rows if (one := referred(row.get("title")))]
+        titles = [reference for row in rows if (reference := referred(row.get("title")))]
         texts |= dict(zip(("title",), titles, strict=False))
     if not texts:
         return entry
-    words = {name: view.text(one) for name, one in texts.items()}
-    shown = {name: REDACTED if text is None else text for name, text in words.items()}
-    return replace(entry, facts={**entry.facts, **shown})
+    words = {name: view.text(reference) for name, reference in texts.items()}
+    shown_words = {name: REDACTED if text is None else text for name, text in words.items()}
+    return replace(entry, facts={**entry.facts, **shown_words})
 
 
 def redactions(view: Reading) -> Iterator[tuple[int, list[str]]]:
@@ -168,9 +170,9 @@ def redactions(view: Reading) -> Iterator[tuple[int, list[str]]]:
     An entry that cannot be read tells nothing.
     """
     # They come latest first.
-    for place in sorted(view.sequences(action=REDACTION, limit=view.head().size)):
+    for sequence in sorted(view.sequences(action=REDACTION, limit=view.head().size)):
         try:
-            entry = load_fields(next(view.entries(place, place + 1)))
+            entry = load_fields(next(view.entries(sequence, sequence + 1)))
         except MalformedDocument:
             continue
-        yield place, redacted_by(entry)
+        yield sequence, redacted_by(entry)

@@ -43,10 +43,10 @@ class Memory:
     def get(self, scope: str, name: str) -> StateEntry:
         """Return a value; NotFound."""
         with self._context.reading() as view:
-            found = view.find(StateEntry, scope, name)
-        if found is None:
+            entry = view.find(StateEntry, scope, name)
+        if entry is None:
             raise missing(StateEntry, scope, name)
-        return found
+        return entry
 
     def list(self, scope: str, after: str, limit: int, category: str = "") -> list[StateEntry]:
         """Return the values of a scope (and a category, if one is named) by name, beyond a name."""
@@ -129,11 +129,11 @@ def _earlier(view: Reading, scope: str, name: str) -> Iterator[Earlier]:
     before: int | None = None
     while places := view.sequences(subject=scope, action=_PUT, before=before, limit=_CHUNK):
         before = places[-1]
-        for place in places:
-            entry = Entry.from_bytes(next(view.entries(place, place + 1)))
+        for sequence in places:
+            entry = Entry.from_bytes(next(view.entries(sequence, sequence + 1)))
             if (entry.facts.get("scope"), entry.facts.get("name")) == (scope, name):
                 yield Earlier(
-                    sequence=place,
+                    sequence=sequence,
                     version=cast("int", entry.facts["version"]),
                     value=_value_of(view, entry.rows),
                     agent=entry.actor.name,
@@ -202,22 +202,24 @@ class Notebooks:
         with joined(self._context):
             entry = Memory(self._context).put(scope, name, content, category=CATEGORY)
             if mirror is not None:
-                kept = str(canonical.load(entry.value))
-                place = f"{folder}/{name}" if folder else name
-                self._context.ports.evidence.save(mirror, place, kept.encode() if kept else None)
+                stored_content = str(canonical.load(entry.value))
+                path = f"{folder}/{name}" if folder else name
+                self._context.ports.evidence.save(
+                    mirror, path, stored_content.encode() if stored_content else None
+                )
         return entry
 
     def offered(self, role: str) -> PageSelection:
         """Return what a session of a role is given of its memory, the newest first, within limits."""
         pages: dict[tuple[str, str], Page] = {}
         with self._context.reading() as view:
-            mine = [*_pages(view, "project", role), *_pages(view, "global", role)]
+            own_pages = [*_pages(view, "project", role), *_pages(view, "global", role)]
         ports = self._context.ports
         for project in ports.store.projects() if ports.reads_global else ():
             if project.project != self._context.project:
                 with self._context.ports.store.reading(project.project) as view:
-                    mine += _pages(view, "global", role)
-        for page in mine:
+                    own_pages += _pages(view, "global", role)
+        for page in own_pages:
             before = pages.get((page.scope, page.name))
             if before is None or before.updated_at < page.updated_at:
                 pages[page.scope, page.name] = page

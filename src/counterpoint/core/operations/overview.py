@@ -89,11 +89,11 @@ class ItemReader:
         below: the kind of the items that `progress` counts; empty for all. With `blockers` it counts
             those that are blocked too.
         """
-        found = {part: self._part(part, items, parts, below) for part in parts}
+        views = {part: self._part(part, items, parts, below) for part in parts}
         return [
             ItemView(
                 item=item,
-                **{part: shown[item.id] for part, shown in found.items() if item.id in shown},
+                **{part: by_item[item.id] for part, by_item in views.items() if item.id in by_item},
             )
             for item in items
         ]
@@ -102,57 +102,61 @@ class ItemReader:
         self, part: Part, items: Sequence[Item], parts: Sequence[Part], below: str
     ) -> Mapping[str, Any]:
         """Return what a part of the views is, by the id of each item that has it."""
-        found: Mapping[str, Any]
+        views: Mapping[str, Any]
         match part:
             case "labels":
-                found = _each(
-                    self._rows(Label, items), lambda rows: tuple(one.name for one in rows)
+                views = _each(
+                    self._rows(Label, items), lambda rows: tuple(label.name for label in rows)
                 )
             case "names":
-                found = _each(
-                    self._rows(Alias, items), lambda rows: {one.scope: one.name for one in rows}
+                views = _each(
+                    self._rows(Alias, items),
+                    lambda rows: {alias.scope: alias.name for alias in rows},
                 )
             case "attributes":
-                found = _each(
+                views = _each(
                     self._rows(Attribute, items),
-                    lambda rows: {one.name: value_of(one) for one in rows},
+                    lambda rows: {attribute.name: value_of(attribute) for attribute in rows},
                 )
             case "needs":
-                found = self._needs(items)
+                views = self._needs(items)
             case "criteria":
-                found = _each(self._rows(Criterion, items), tuple)
+                views = _each(self._rows(Criterion, items), tuple)
             case "blockers":
-                found = _each(self._blockers, tuple)
+                views = _each(self._blockers, tuple)
             case "outcome":
-                found = _each(self._rows(Outcome, items), lambda rows: rows[-1])
+                views = _each(self._rows(Outcome, items), lambda rows: rows[-1])
             case "attempt":
-                found = _each(
-                    self._rows(Transition, items), lambda rows: max(one.attempt for one in rows)
+                views = _each(
+                    self._rows(Transition, items),
+                    lambda rows: max(transition.attempt for transition in rows),
                 )
             case _:
                 blocked = "blockers" in parts
-                found = {item.id: self.progress(item.id, below, blocked=blocked) for item in items}
-        return found
+                views = {item.id: self.progress(item.id, below, blocked=blocked) for item in items}
+        return views
 
     def find(
         self,
-        wanted: ItemFilter,
+        item_filter: ItemFilter,
         *parts: Part,
         order: str = "number",
         after: Sequence[str | int] = (),
         size: int = _CHUNK,
     ) -> Iterator[ItemView]:
         """Return views of what a filter finds, as long as somebody asks for more; see `pages`."""
-        shown = (*parts, "attributes") if wanted.attributes else parts
-        for items in self.pages(wanted, order=order, after=after, size=size):
-            for one in self.views(items, *shown):
-                kept = one.attributes
-                if all(kept.get(name) == value for name, value in wanted.attributes.items()):
-                    yield one
+        all_parts = (*parts, "attributes") if item_filter.attributes else parts
+        for items in self.pages(item_filter, order=order, after=after, size=size):
+            for item_view in self.views(items, *all_parts):
+                attributes = item_view.attributes
+                if all(
+                    attributes.get(name) == value for name, value in item_filter.attributes.items()
+                ):
+                    yield item_view
 
     def pages(
         self,
-        wanted: ItemFilter,
+        item_filter: ItemFilter,
         *,
         order: str = "number",
         after: Sequence[str | int] = (),
@@ -162,13 +166,13 @@ class ItemReader:
 
         order, after: columns of items, and the values of the last one seen. size: how many are read at once.
         """
-        columns = self._columns(wanted)
+        columns = self._columns(item_filter)
         while columns is not None:
-            found = self._view.select(Item, order=order, after=after, limit=size, **columns)
-            yield [item for item in found if item.created_at >= wanted.since]
-            if len(found) < size:
+            items = self._view.select(Item, order=order, after=after, limit=size, **columns)
+            yield [item for item in items if item.created_at >= item_filter.since]
+            if len(items) < size:
                 return
-            after = [getattr(found[-1], column.split()[0]) for column in order.split(",")]
+            after = [getattr(items[-1], column.split()[0]) for column in order.split(",")]
 
     def walk(self, categories: tuple[Category, ...], root: str = "") -> Iterator[tuple[int, Item]]:
         """Return trees line by line, each with its level, as long as somebody asks for more.
@@ -201,9 +205,9 @@ class ItemReader:
                 return
             after = (page[-1].position, page[-1].number)
 
-    def count(self, wanted: ItemFilter) -> int:
+    def count(self, item_filter: ItemFilter) -> int:
         """Return how many items have the columns that a filter asks for."""
-        columns = self._columns(wanted)
+        columns = self._columns(item_filter)
         return (
             sum(self._view.counts(Item, "kind", **columns).values()) if columns is not None else 0
         )
@@ -214,20 +218,20 @@ class ItemReader:
         """Return how the items directly below some stand; `blocked`: also which have open blockers."""
         only: dict[str, Filter] = {"kind": kind} if kind else {}
         states = self._view.counts_by(Item, ("status", "category"), parent=parents, **only)
-        held = (parents,) if isinstance(parents, str) else parents
+        parent_ids = (parents,) if isinstance(parents, str) else parents
         stuck = Counter(
-            one.state_key
-            for one in (self._blocked if blocked and states else ())
-            if one.parent in held and kind in {"", one.kind}
+            item.state_key
+            for item in (self._blocked if blocked and states else ())
+            if item.parent in parent_ids and kind in {"", item.kind}
         )
         return Progress(states=states, blocked=stuck)
 
     @cached_property
     def _blockers(self) -> dict[str, list[Record]]:
-        found: dict[str, list[Record]] = defaultdict(list)
+        blockers: dict[str, list[Record]] = defaultdict(list)
         for record in self._view.select(Record, kind="blocker", status="open", order="number"):
-            found[record.item].append(record)
-        return found
+            blockers[record.item].append(record)
+        return blockers
 
     @cached_property
     def _blocked(self) -> list[Item]:
@@ -237,44 +241,44 @@ class ItemReader:
     def _needs(self, items: Sequence[Item]) -> dict[str, list[Item]]:
         edges = self._rows(Dependency, items)
         about = tuple({edge.needs for some in edges.values() for edge in some})
-        known = {one.id: one for one in self._view.select(Item, id=about)} if about else {}
+        items_by_id = {item.id: item for item in self._view.select(Item, id=about)} if about else {}
         return {
-            item: [known[edge.needs] for edge in some if edge.needs in known]
+            item: [items_by_id[edge.needs] for edge in some if edge.needs in items_by_id]
             for item, some in edges.items()
         }
 
     def _rows(self, noun: type[Hanging], items: Sequence[Item]) -> dict[str, list[Hanging]]:
-        found: dict[str, list[Hanging]] = defaultdict(list)
+        rows_by_item: dict[str, list[Hanging]] = defaultdict(list)
         for start in range(0, len(items), _CHUNK):
             ids = [item.id for item in items[start : start + _CHUNK]]
             if len(items) > 1:
                 # Always as many, so that the database prepares one statement for all pages.
                 ids += ids[-1:] * (_CHUNK - len(ids))
             for row in self._view.select(noun, item=tuple(ids)):
-                found[row.item].append(row)
-        return found
+                rows_by_item[row.item].append(row)
+        return rows_by_item
 
-    def _columns(self, wanted: ItemFilter) -> dict[str, Filter] | None:
+    def _columns(self, item_filter: ItemFilter) -> dict[str, Filter] | None:
         """Return what a filter asks of the columns of items; None if nothing can fit."""
         chosen: dict[str, Filter] = {
             name: value
             for name in ("status", "category", "kind", "parent", "root", "assignee", "lifecycle")
-            if (value := getattr(wanted, name))
+            if (value := getattr(item_filter, name))
         }
-        ids = wanted.ids
-        if wanted.label:
-            named = {label.item for label in self._view.select(Label, name=wanted.label)}
-            ids = tuple(named if ids is None else named.intersection(ids))
+        ids = item_filter.ids
+        if item_filter.label:
+            labelled = {label.item for label in self._view.select(Label, name=item_filter.label)}
+            ids = tuple(labelled if ids is None else labelled.intersection(ids))
         if ids is not None:
             chosen["id"] = ids
         return chosen if ids != () else None
 
 
 def _each(
-    rows: Mapping[str, list[Hanging]], shown: Callable[[list[Hanging]], Shown]
+    rows: Mapping[str, list[Hanging]], convert: Callable[[list[Hanging]], Shown]
 ) -> dict[str, Shown]:
     """Return what the rows of each item are shown as."""
-    return {item: shown(some) for item, some in rows.items()}
+    return {item: convert(some) for item, some in rows.items()}
 
 
 class Overview:
@@ -290,19 +294,19 @@ class Overview:
 
         with self._context.reading() as view:
             holders = Holders(view, self._context)
-            found = item_named(view, item)
-            if found is None:
+            current = item_named(view, item)
+            if current is None:
                 raise missing(Item, item)
-            item = found.id
-            seen = ItemReader(view).one(found, *_SMALL)
+            item = current.id
+            seen = ItemReader(view).one(current, *_SMALL)
             return Facets(
                 **{part.name: getattr(seen, part.name) for part in fields(seen)},
                 needed_by=tuple(e.item for e in view.select(Dependency, needs=item, limit=50)),
                 areas=tuple(area.pattern for area in view.select(Area, item=item)),
                 gates=tuple(view.select(Gate, item=item)),
                 claim=(claim := view.find(Claim, item)),
-                rejection=rejections(view, [found]).get(item),
-                readiness=judged_for(view, found, holders),
+                rejection=rejections(view, [current]).get(item),
+                readiness=judged_for(view, current, holders),
                 departure=holders.departure(claim),
             )
 
@@ -379,12 +383,12 @@ class Overview:
             return ()
         with self._context.reading() as view:
             claims = view.select(Claim, state="live", order="claimed_at,item")
-            named = tuple({claim.session for claim in claims})
+            holders = tuple({claim.session for claim in claims})
             sessions: list[Session] = []
-            if named and principal is not None:
-                sessions += view.select(Session, id=named, principal=principal.id)
-            if named and capability:
-                sessions += view.select(Session, id=named, capability=capability)
+            if holders and principal is not None:
+                sessions += view.select(Session, id=holders, principal=principal.id)
+            if holders and capability:
+                sessions += view.select(Session, id=holders, capability=capability)
             own = {session.id for session in sessions}
             return _with_items(view, [claim for claim in claims if claim.session in own])
 
@@ -392,13 +396,15 @@ class Overview:
         """Return what the caller has begun or left: see `begun_by`; a session that only has its writes is none."""
         with self._context.reading() as view:
             sessions = begun_by(view, self._context)
-            found = [(one, _with_items(view, live_claims(view, one.id))) for one in sessions]
+            continued = [
+                (session, _with_items(view, live_claims(view, session.id))) for session in sessions
+            ]
             return tuple(
-                Continuation(session=one, held=held, left=_left(view, one.id))
-                for one, held in found
-                if held
-                or one.status == "paused"
-                or (one.purpose != "connection" and not one.has_ended)
+                Continuation(session=session, held=live, left=_left(view, session.id))
+                for session, live in continued
+                if live
+                or session.status == "paused"
+                or (session.purpose != "connection" and not session.has_ended)
             )
 
     def last_handoff(self, session: str = "") -> Handoff | None:
@@ -452,12 +458,12 @@ class Overview:
         """Return what lists can be narrowed to: every label and assignee there is, every status there is or can be."""
         with self._context.reading() as view:
             statuses = {*view.counts(Item, "status"), *_statuses()}
-            found = {
+            words_by_filter = {
                 "status": statuses,
                 "label": view.counts(Label, "name"),
                 "assignee": view.counts(Item, "assignee"),
             }
-        return {name: sorted(filter(None, words)) for name, words in found.items()}
+        return {name: sorted(filter(None, words)) for name, words in words_by_filter.items()}
 
     def alike(self, kind: RecordKind, text: str, *, limit: int) -> list[Record]:
         """Return which of the latest records of a kind share words with a text, those with most of them first.
@@ -470,11 +476,11 @@ class Overview:
             return []
         latest = self.recent(kind, limit=_LOOKED_AT)
         shared = [
-            len(set(near.findall(fold(" ".join((one.title, *one.tags, one.body))))))
-            for one in latest
+            len(set(near.findall(fold(" ".join((record.title, *record.tags, record.body))))))
+            for record in latest
         ]
         ranked = sorted(zip(shared, latest, strict=True), key=lambda pair: -pair[0])
-        return [one for many, one in ranked if many][:limit]
+        return [record for many, record in ranked if many][:limit]
 
     def children(
         self, item: str, after: tuple[int, int] | None = None, limit: int = 200
@@ -491,13 +497,13 @@ class Overview:
     def markdown(self, item: str) -> str:
         """Return an item with all below it as a Markdown plan that `outline` reads; NotFound."""
         with self._context.reading() as view:
-            found = view.find(Item, item)
-            if found is None:
+            current = view.find(Item, item)
+            if current is None:
                 raise missing(Item, item)
             # What reads plans and searches takes as long to load as all else here, and most looks need neither.
             from counterpoint.core.rules import outline
 
-            return outline.dump(_draft(view, found))
+            return outline.dump(_draft(view, current))
 
     def search(
         self,
@@ -525,17 +531,19 @@ def _with_items(view: Reading, claims: list[Claim]) -> tuple[Live, ...]:
 
 
 def _with_departures(holders: Holders, live: Sequence[Live]) -> tuple[Live, ...]:
-    holders.load(one.claim for one in live)
-    return tuple(replace(one, departure=holders.departure(one.claim)) for one in live)
+    holders.load(live_item.claim for live_item in live)
+    return tuple(
+        replace(live_item, departure=holders.departure(live_item.claim)) for live_item in live
+    )
 
 
 def _left(view: Reading, session: str) -> Record | Handoff | None:
     """Return the last that was written down in a session: a record, or what it left for others."""
-    found: list[Record | Handoff] = [
+    last_rows: list[Record | Handoff] = [
         *view.select(Record, session=session, order="number desc", limit=1),
         *view.select(Handoff, session=session, order="number desc", limit=1),
     ]
-    return max(found, key=lambda one: one.created_at, default=None)
+    return max(last_rows, key=lambda row: row.created_at, default=None)
 
 
 def _counts(view: Reading, root: str = "") -> dict[str, dict[str, int]]:

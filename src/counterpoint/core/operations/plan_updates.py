@@ -70,8 +70,8 @@ def find_open_plan(view: Reading, draft: Draft, parent: str) -> Item | None:
         return None
     items = view.select(Item, parent=parent, kind=draft.kind, category=_OPEN, order="number")
     names = _names_of(view, [item.id for item in items])
-    if draft.name and (named := [item for item in items if names.get(item.id) == draft.name]):
-        return _only(named, f"the name {draft.name!r}")
+    if draft.name and (same_name := [item for item in items if names.get(item.id) == draft.name]):
+        return _only(same_name, f"the name {draft.name!r}")
     title = Prose(draft.title.strip())
     titled = [
         item
@@ -204,8 +204,8 @@ class PlanUpdater:
         before = dict(self.ids)
         self._remark_unsure()
         self._create()
-        for place, item in before.items():
-            self._edit(place, self.rows.items[item])
+        for index, item in before.items():
+            self._edit(index, self.rows.items[item])
         self._connect(before)
         self._leave(prune=prune)
         return self._told()
@@ -215,7 +215,9 @@ class PlanUpdater:
         with context.reading() as view:
 
             def items(ids: Iterable[str]) -> tuple[Item, ...]:
-                return tuple(item for one in ids if (item := view.find(Item, one)) is not None)
+                return tuple(
+                    item for item_id in ids if (item := view.find(Item, item_id)) is not None
+                )
 
             created = items(self.created)
             holders = Holders(view, context)
@@ -232,15 +234,15 @@ class PlanUpdater:
                 remarks=tuple(self.remarks),
             )
 
-    def _tell(self, place: int, remark: str) -> None:
-        line = self.planned[place].draft.line
+    def _tell(self, index: int, remark: str) -> None:
+        line = self.planned[index].draft.line
         self.remarks.append(f"line {line}: {remark}" if line else remark)
 
     def _remark_unsure(self) -> None:
-        for place in sorted(self.matches.unsure_places):
-            draft = self.planned[place].draft
+        for index in sorted(self.matches.unsure_places):
+            draft = self.planned[index].draft
             self._tell(
-                place,
+                index,
                 f"{draft.title[:80]!r} stands several times in one place and cannot be told apart, so nothing of it is changed;"
                 " give each a `{#name}`",
             )
@@ -250,50 +252,50 @@ class PlanUpdater:
     def _create(self) -> None:
         """Make the items of lines that mean none yet, each tree of them at once."""
         below = children_of(self.planned)
-        for place, part in enumerate(self.planned):
-            is_known = place in self.ids or place in self.matches.unsure_places
+        for root_index, part in enumerate(self.planned):
+            is_known = root_index in self.ids or root_index in self.matches.unsure_places
             if is_known or part.parent is None or part.parent not in self.ids:
                 continue
-            places = [place]
-            for one in places:
-                places += [child for child in below[one] if self._is_new(child)]
-            names = {one: index for index, one in enumerate(places)}
+            places = [root_index]
+            for at in places:
+                places += [child for child in below[at] if self._is_new(child)]
+            names = {at: index for index, at in enumerate(places)}
             tree = [
                 replace(
-                    self.planned[one],
-                    parent=names.get(self.planned[one].parent or 0) if one != place else None,
-                    position=self.planned[one].position,
+                    self.planned[at],
+                    parent=names.get(self.planned[at].parent or 0) if at != root_index else None,
+                    position=self.planned[at].position,
                     needs=(),
                     outside=(),
                 )
-                for one in places
+                for at in places
             ]
             self._put(tree, places, self.ids[part.parent])
 
-    def _is_new(self, place: int) -> bool:
-        return place not in self.ids and place not in self.matches.unsure_places
+    def _is_new(self, index: int) -> bool:
+        return index not in self.ids and index not in self.matches.unsure_places
 
     def _put(self, tree: Sequence[Planned], places: Sequence[int], parent: str) -> None:
-        made: list[Item] = []
+        items: list[Item] = []
         with recording(self.context, "plan.extended") as change:
             change.open_session()
-            put_items(change, tree, made, tree, parent)
-            put_edges(change, tree, [item.id for item in made], range(len(tree)))
-            change.subject = made[0].id
-            change.add_facts(items=len(made))
-            change.add_texts(title=made[0].title)
-        for place, item in zip(places, made, strict=True):
-            self.ids[place] = item.id
+            put_items(change, tree, items, tree, parent)
+            put_edges(change, tree, [item.id for item in items], range(len(tree)))
+            change.subject = items[0].id
+            change.add_facts(items=len(items))
+            change.add_texts(title=items[0].title)
+        for index, item in zip(places, items, strict=True):
+            self.ids[index] = item.id
             self.created.append(item.id)
         position = self.planned[places[0]].position
-        if made[0].position > position:
-            self.verbs.edit(made[0].id, Edit(position=position))
+        if items[0].position > position:
+            self.verbs.edit(items[0].id, Edit(position=position))
 
     # Changed lines.
 
-    def _edit(self, place: int, item: Item) -> None:
-        draft = self.planned[place].draft
-        fields = self._fields(place, item, draft)
+    def _edit(self, index: int, item: Item) -> None:
+        draft = self.planned[index].draft
+        fields = self._fields(index, item, draft)
         gates = [
             name for name in _GATES if getattr(draft, name) and name not in self.rows.gates[item.id]
         ]
@@ -305,28 +307,28 @@ class PlanUpdater:
         if item.is_closed:
             if fields or gates or dropped:
                 what = ", ".join(sorted({*fields, *gates, *dropped}))
-                self._tell(place, f"{item.id} {item.title[:80]!r} is {item.status}, so its {what} stays; {Act.REOPEN} to change it")  # fmt: skip
+                self._tell(index, f"{item.id} {item.title[:80]!r} is {item.status}, so its {what} stays; {Act.REOPEN} to change it")  # fmt: skip
             if item.category == "dropped":
-                self._tell(place, f"{item.id} {item.title[:80]!r} is {item.status} and stands in the plan: {Act.REOPEN}, or take the line out")  # fmt: skip
+                self._tell(index, f"{item.id} {item.title[:80]!r} is {item.status} and stands in the plan: {Act.REOPEN}, or take the line out")  # fmt: skip
             return
         if draft.done and draft.kind in WORKABLE:
-            self._tell(place, f"{item.id} {item.title[:80]!r} is ticked and is {item.status} here; work ends by `finish`")  # fmt: skip
+            self._tell(index, f"{item.id} {item.title[:80]!r} is ticked and is {item.status} here; work ends by `finish`")  # fmt: skip
         if "approval" in gates and item.category != "open":
             gates.remove("approval")
-            self._tell(place, f"{item.id} has begun, so nobody approves its start any more")
+            self._tell(index, f"{item.id} has begun, so nobody approves its start any more")
         if fields or dropped:
-            named = {PLAN_NAME: draft.name} if "name" in fields else {}
+            attributes = {PLAN_NAME: draft.name} if "name" in fields else {}
             fields.pop("name", None)
             reason = _WHY_WAIVED if dropped else ""
-            edit = Edit(**fields, waive=dropped, reason=reason, attributes=named)
+            edit = Edit(**fields, waive=dropped, reason=reason, attributes=attributes)
             self.verbs.edit(item.id, edit)
             changed = ["labels" if field == "add_labels" else field for field in fields]
-            self.changes[item.id] = [*changed, *(["name"] if named else []), *dropped]
+            self.changes[item.id] = [*changed, *(["name"] if attributes else []), *dropped]
         if gates:
             ask_for(self.context, item.id, gates)
             self.changes.setdefault(item.id, []).extend(gates)
 
-    def _fields(self, place: int, item: Item, draft: Draft) -> dict[str, Any]:
+    def _fields(self, index: int, item: Item, draft: Draft) -> dict[str, Any]:
         """Return what of an item is to change, by the names of `Edit`; `name` beside them."""
         rows, fields = self.rows, dict[str, Any]()
         texts = {
@@ -338,7 +340,7 @@ class PlanUpdater:
         for name, value in texts.items():
             if value != "" and value != getattr(item, name):
                 fields[name] = value
-        if labels := tuple(one for one in draft.labels if one not in rows.labels[item.id]):
+        if labels := tuple(label for label in draft.labels if label not in rows.labels[item.id]):
             fields["add_labels"] = labels
         if set(draft.areas) != set(rows.areas[item.id]):
             fields["areas"] = draft.areas
@@ -346,7 +348,7 @@ class PlanUpdater:
             fields["acceptance"] = draft.acceptance
         if set(draft.checks) != set(rows.checks[item.id]):
             fields["checks"] = draft.checks
-        parent = self.planned[place].parent
+        parent = self.planned[index].parent
         above = self.ids.get(parent, "") if parent is not None else item.parent
         if above and above != item.parent:
             fields["parent"] = above
@@ -356,19 +358,22 @@ class PlanUpdater:
 
     def _connect(self, before: dict[int, str]) -> None:
         """Let items wait for what the plan says now; what is outside of it stays."""
-        mine = {*self.ids.values(), *(one.id for one in self.rows.known)} - self.matches.unsure_ids
-        for place, item in self.ids.items():
-            part = self.planned[place]
-            wanted = {self.ids[need] for need in part.needs if need in self.ids} | {*part.outside}
+        plan_items = {
+            *self.ids.values(),
+            *(item.id for item in self.rows.known),
+        } - self.matches.unsure_ids
+        for index, item in self.ids.items():
+            part = self.planned[index]
+            needs = {self.ids[need] for need in part.needs if need in self.ids} | {*part.outside}
             current = set(self.rows.needs[item])
             row = self.rows.items.get(item)
             if row is not None and row.is_closed:
                 continue
-            add = tuple(sorted(wanted - current))
-            remove = tuple(sorted((current & mine) - wanted))
+            add = tuple(sorted(needs - current))
+            remove = tuple(sorted((current & plan_items) - needs))
             if add or remove:
                 self.verbs.edit(item, Edit(add_needs=add, remove_needs=remove))
-                if place in before:
+                if index in before:
                     self.changes.setdefault(item, []).append("after")
 
     # Lines that went.
@@ -376,27 +381,27 @@ class PlanUpdater:
     def _leave(self, *, prune: bool) -> None:
         """Tell of items whose lines went, or cancel them."""
         means = {*self.ids.values()} | self.matches.unsure_ids
-        left = [one.id for one in self.rows.known if one.id not in means]
-        is_open = [one for one in left if not self.rows.items[one].is_closed]
+        missing = [item.id for item in self.rows.known if item.id not in means]
+        is_open = [item_id for item_id in missing if not self.rows.items[item_id].is_closed]
         if not prune:
             self.gone = is_open
             return
         if is_open:
             self._refuse_stranger()
         below: dict[str, list[str]] = defaultdict(list)
-        for one in self.rows.known:
-            below[one.parent].append(one.id)
+        for row in self.rows.known:
+            below[row.parent].append(row.id)
         free: set[str] = set()
-        for one in reversed(self.rows.known):
-            item = self.rows.items[one.id]
-            if one.id in is_open and item.category == "open" and free >= set(below[one.id]):
-                free.add(one.id)
-        for one in is_open:
-            if one not in free:
-                self.gone.append(one)
-            elif self.rows.items[one].parent not in free:
-                self.verbs.edit(one, Edit(status="cancelled", reason=_WHY_PRUNED))
-        self.pruned = [one for one in is_open if one in free]
+        for row in reversed(self.rows.known):
+            item = self.rows.items[row.id]
+            if row.id in is_open and item.category == "open" and free >= set(below[row.id]):
+                free.add(row.id)
+        for row in is_open:
+            if row not in free:
+                self.gone.append(row)
+            elif self.rows.items[row].parent not in free:
+                self.verbs.edit(row, Edit(status="cancelled", reason=_WHY_PRUNED))
+        self.pruned = [item_id for item_id in is_open if item_id in free]
 
     def _refuse_stranger(self) -> None:
         """Raise Forbidden unless a person, a maintainer or the maker of the plan prunes it."""
@@ -404,13 +409,15 @@ class PlanUpdater:
             if authority_of(view, self.context) in ENTITLED:
                 return
             places = [
-                place
+                sequence
                 for action in ("plan.created", CREATED)
-                for place in view.sequences(subject=self.root.id, action=action, limit=1)
+                for sequence in view.sequences(subject=self.root.id, action=action, limit=1)
             ]
-            entries = (Entry.from_bytes(next(view.entries(one, one + 1))) for one in places)
-            mine = standing(self.context.caller.actor)
-            if any(standing(entry.actor) == mine for entry in entries):
+            entries = (
+                Entry.from_bytes(next(view.entries(sequence, sequence + 1))) for sequence in places
+            )
+            own_principal = standing(self.context.caller.actor)
+            if any(standing(entry.actor) == own_principal for entry in entries):
                 return
         raise Forbidden(
             f"{self.context.caller.actor.name} did not make {self.root.id} and cannot prune it",

@@ -40,8 +40,8 @@ class Plans:
 
     def read(self, text: str) -> Draft:
         """Return the draft of a Markdown plan; MalformedDocument names every line that is at fault, also if others are."""
-        found = outline.read(text)
-        draft, faults = found.draft, found.faults
+        reading = outline.read(text)
+        draft, faults = reading.draft, reading.faults
         if draft is not None and not faults:
             return draft
         if draft is not None:
@@ -108,10 +108,10 @@ class Plans:
         if may_stage(self._context, len(planned)):
             return replace(Stager(self._context, planned, parent).make(), deadlocks=stuck)
         with joined(self._context):
-            made = self._create(planned, parent)
+            created = self._create(planned, parent)
             with self._context.reading() as view:
                 # Read again: the edges, which came last, hold some of them.
-                after = tuple(view.find(Item, item.id) or item for item in made)
+                after = tuple(view.find(Item, item.id) or item for item in created)
                 relaxed = relaxed_by(view, self._context.caller)
                 items = ready_among(view, after, Holders(view, self._context), relaxed)
                 ready = tuple(item.id for item in items)
@@ -119,21 +119,21 @@ class Plans:
 
     def _create(self, planned: Sequence[Planned], parent: str) -> list[Item]:
         """Make a plan in one transaction: by entries, so that none becomes unreadably large."""
-        made: list[Item] = []
+        items: list[Item] = []
         for start in range(0, len(planned), SLICE):
-            action = "plan.extended" if made else "plan.created"
+            action = "plan.extended" if items else "plan.created"
             with recording(self._context, action) as change:
                 change.open_session()
-                put_items(change, planned, made, planned[start : start + SLICE], parent)
-                change.subject = made[0].id
-                if len(made) == len(planned):
-                    names = [item.id for item in made]
+                put_items(change, planned, items, planned[start : start + SLICE], parent)
+                change.subject = items[0].id
+                if len(items) == len(planned):
+                    names = [item.id for item in items]
                     put_edges(change, planned, names, range(len(planned)))
-                    wait_outside(change, planned, made, is_known=bool(made[0].parent))
-                    close_when_done(change, made[0].parent)
-                    change.add_facts(items=len(made))
-                    change.add_texts(title=made[0].title)
-        return made
+                    wait_outside(change, planned, items, is_known=bool(items[0].parent))
+                    close_when_done(change, items[0].parent)
+                    change.add_facts(items=len(items))
+                    change.add_texts(title=items[0].title)
+        return items
 
     def tidy(self) -> int:
         """Take away what is left of large plans whose maker is gone; answer of how many."""
@@ -142,16 +142,18 @@ class Plans:
 
 def judge_draft(view: Reading, draft: Draft) -> tuple[list[Planned], tuple[str, ...]]:
     """Return a draft laid flat, and what is in its way for good; the refusals of `plan_of`."""
-    named: dict[str, Item] = {}
+    items_by_name: dict[str, Item] = {}
 
     def exists(name: str) -> bool:
-        found = view.find(Item, name)
-        if found is not None:
-            named[name] = found
-        return found is not None
+        item = view.find(Item, name)
+        if item is not None:
+            items_by_name[name] = item
+        return item is not None
 
     planned = plan_of(draft, exists)
-    dropped = {name: one.status for name, one in named.items() if one.category == "dropped"}
+    dropped = {
+        name: item.status for name, item in items_by_name.items() if item.category == "dropped"
+    }
     asks = any(part.draft.approval or part.draft.review for part in planned)
     return planned, deadlocks(planned, dropped, needs_person=asks and _lacks_person(view))
 

@@ -53,9 +53,9 @@ class Projects:
 
         roots: the first commits of the repository that it is made for, if they count here and are known.
         """
-        found = self.find()
-        if found is not None:
-            return found
+        existing = self.find()
+        if existing is not None:
+            return existing
         # Only the first command in a place asks.
         from counterpoint.kernel.naming import is_project_name
 
@@ -148,16 +148,16 @@ class Projects:
             change.add_texts(reason=reason)
             return after
 
-    def proposed_trust(self, said: Checking, search_path: str) -> ProposedAct:
+    def proposed_trust(self, checking: Checking, search_path: str) -> ProposedAct:
         """Return what trusting a configuration would decide, for a person to sign."""
-        return ProposedAct(action=TRUSTED, decision={"digest": loosened(said, search_path)})
+        return ProposedAct(action=TRUSTED, decision={"digest": loosened(checking, search_path)})
 
-    def trust(self, said: Checking, search_path: str) -> Project:
+    def trust(self, checking: Checking, search_path: str) -> Project:
         """Let what a configuration loosens count from now on; the same again writes nothing.
 
         Raises Forbidden to all but a person, who signs where anybody has a key.
         """
-        digest = loosened(said, search_path)
+        digest = loosened(checking, search_path)
         with recording(self._context, TRUSTED) as change:
             change.open_session()
             before = change.get(Project)

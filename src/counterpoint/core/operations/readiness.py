@@ -38,7 +38,7 @@ class Ready:
 
     def offers(
         self,
-        wanted: ReadyFilter,
+        ready_filter: ReadyFilter,
         limit: int,
         after: tuple[int, int] | None = None,
         *,
@@ -50,8 +50,8 @@ class Ready:
         """
         with self._context.reading() as view:
             holders = Holders(view, self._context)
-            found = offers(view, wanted, holders, after, in_order=in_order)
-            return list(islice(but_relaxed(view, found, self._context.caller), limit))
+            ready_items = offers(view, ready_filter, holders, after, in_order=in_order)
+            return list(islice(but_relaxed(view, ready_items, self._context.caller), limit))
 
     def judge(self, item: Item) -> Readiness:
         """Return whether the caller may take up an item, with every reason."""
@@ -61,7 +61,7 @@ class Ready:
 
 def offers(
     view: Reading,
-    wanted: ReadyFilter,
+    ready_filter: ReadyFilter,
     holders: Holders,
     after: tuple[int, int] | None = None,
     *,
@@ -69,31 +69,33 @@ def offers(
 ) -> Iterator[ReadyItem]:
     """Return what a caller may take up, in order, as long as somebody asks for more; see `Ready.offers`."""
     busy = busy_areas(view, holders)
-    for item in _candidates(view, wanted, holders, after, in_order=in_order):
-        if not _is_wanted(view, item, wanted):
+    for item in _candidates(view, ready_filter, holders, after, in_order=in_order):
+        if not _is_wanted(view, item, ready_filter):
             continue
-        found = judge(item, _around(view, item, busy, holders), holders.session, holders.now)
-        if found.is_ready:
+        readiness = judge(item, _around(view, item, busy, holders), holders.session, holders.now)
+        if readiness.is_ready:
             waiting = len(view.select(Dependency, needs=item.id, limit=_PAGE))
             why = (
-                (*found.reasons, f"{agree(waiting, 'item', 'waits')} for it")
+                (*readiness.reasons, f"{agree(waiting, 'item', 'waits')} for it")
                 if waiting
-                else found.reasons
+                else readiness.reasons
             )
             yield ReadyItem(item=item, why=why, unblocks=waiting)
 
 
-def but_relaxed(view: Reading, found: Iterable[ReadyItem], caller: Caller) -> Iterator[ReadyItem]:
+def but_relaxed(
+    view: Reading, ready_items: Iterable[ReadyItem], caller: Caller
+) -> Iterator[ReadyItem]:
     """Return offers without what the caller made easier, or approved the start of: `start` refuses him that."""
     relaxed = relaxed_by(view, caller)
-    for offer in found:
+    for offer in ready_items:
         if not relaxed or not _is_relaxed(view, offer.item, relaxed):
             yield offer
 
 
 def _is_relaxed(view: Reading, item: Item, relaxed: Collection[str]) -> bool:
     """Return whether a mark stands at an item, above it, or at the project."""
-    return PROJECT in relaxed or any(here.id in relaxed for here in line_of(view, item.id))
+    return PROJECT in relaxed or any(ancestor.id in relaxed for ancestor in line_of(view, item.id))
 
 
 def judged(view: Reading, item: Item, holders: Holders) -> Readiness:
@@ -105,11 +107,13 @@ def judged(view: Reading, item: Item, holders: Holders) -> Readiness:
 
 def judged_for(view: Reading, item: Item, holders: Holders) -> Readiness:
     """Return whether a caller may take up an item; he does no work that he made easier or approved the start of."""
-    found = judged(view, item, holders)
-    relaxed = relaxed_by(view, holders.caller) if found.is_ready and not found.is_mine else ()
+    readiness = judged(view, item, holders)
+    relaxed = (
+        relaxed_by(view, holders.caller) if readiness.is_ready and not readiness.is_mine else ()
+    )
     if not relaxed or not _is_relaxed(view, item, relaxed):
-        return found
-    return replace(found, is_ready=False, may_go_on=False, reasons=(RELAXED,))
+        return readiness
+    return replace(readiness, is_ready=False, may_go_on=False, reasons=(RELAXED,))
 
 
 def ready_among(
@@ -136,11 +140,11 @@ def busy_areas(view: Reading, holders: Holders) -> dict[str, tuple[str, ...]]:
 
 def areas_of(view: Reading, items: list[str]) -> dict[str, tuple[str, ...]]:
     """Return the areas of each of some items."""
-    found: dict[str, tuple[str, ...]] = dict.fromkeys(items, ())
+    areas: dict[str, tuple[str, ...]] = dict.fromkeys(items, ())
     # In one statement, however many agents hold something.
     for area in view.select(Area, item=tuple(items)) if items else ():
-        found[area.item] += (area.pattern,)
-    return found
+        areas[area.item] += (area.pattern,)
+    return areas
 
 
 def _areas(view: Reading, item: str) -> tuple[str, ...]:
@@ -205,15 +209,15 @@ def _own_obstacles(view: Reading, item: Item) -> Iterator[Obstacle]:
         yield Obstacle(kind="blocker", item=item, thing=record)
 
 
-def _is_wanted(view: Reading, item: Item, wanted: ReadyFilter) -> bool:
-    if wanted.profile and item.profile not in {"", wanted.profile}:
+def _is_wanted(view: Reading, item: Item, ready_filter: ReadyFilter) -> bool:
+    if ready_filter.profile and item.profile not in {"", ready_filter.profile}:
         return False
-    return not wanted.label or view.exists(Label, item=item.id, name=wanted.label)
+    return not ready_filter.label or view.exists(Label, item=item.id, name=ready_filter.label)
 
 
 def _candidates(
     view: Reading,
-    wanted: ReadyFilter,
+    ready_filter: ReadyFilter,
     holders: Holders,
     after: tuple[int, int] | None,
     *,
@@ -225,9 +229,9 @@ def _candidates(
     """
     inherited = () if in_order else tuple(holders.inherited())
     if inherited and after is None:
-        yield from _left(view, wanted, holders, None, inherited)
-    streams = [_open(view, kind, wanted.root, after) for kind in wanted.kinds]
-    for item in merge(*streams, _left(view, wanted, holders, after), key=_order):
+        yield from _left(view, ready_filter, holders, None, inherited)
+    streams = [_open(view, kind, ready_filter.root, after) for kind in ready_filter.kinds]
+    for item in merge(*streams, _left(view, ready_filter, holders, after), key=_order):
         if item.id not in inherited:
             yield item
 
@@ -249,13 +253,13 @@ def _open(view: Reading, kind: str, root: str, after: tuple[int, int] | None) ->
 
 def _left(
     view: Reading,
-    wanted: ReadyFilter,
+    ready_filter: ReadyFilter,
     holders: Holders,
     after: tuple[int, int] | None,
     only: tuple[str, ...] = (),
 ) -> Iterator[Item]:
     """Return items that were begun and that nobody holds any more; only: the ids of those that are asked about."""
-    below: dict[str, Filter] = {"root": wanted.root} if wanted.root else {}
+    below: dict[str, Filter] = {"root": ready_filter.root} if ready_filter.root else {}
     if only:
         below["id"] = only
     for item in view.select(
@@ -263,7 +267,7 @@ def _left(
         order="priority,number",
         after=after or (),
         limit=None,
-        kind=wanted.kinds,
+        kind=ready_filter.kinds,
         category="active",
         blockers=0,
         **below,

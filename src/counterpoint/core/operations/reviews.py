@@ -99,10 +99,10 @@ class Reviews:
         sha256, size, commit, files = self._measure(path)
         with recording(self._context, "phase.submitted", item) as change:
             change.open_session()
-            found = change.get(Item, item)
-            self._refuse_unready(change, found, token)
+            current_item = change.get(Item, item)
+            self._refuse_unready(change, current_item, token)
             if not reason:
-                _refuse_unchanged(change, found, (commit, sha256, files))
+                _refuse_unchanged(change, current_item, (commit, sha256, files))
             submission = hand_in(
                 change,
                 SubmissionDraft(
@@ -123,7 +123,7 @@ class Reviews:
                 Gate, item=item, kind="review", holds="finish", status="closed"
             ):
                 submission = close(change, submission, "accepted")
-            after = self._advance(change, found)
+            after = self._advance(change, current_item)
             return Submitted(
                 submission=submission, item=after, closed=tuple(closed_gates(change, item))
             )
@@ -160,13 +160,13 @@ class Reviews:
         item with its fixes. Raises NotReady if what the judgment is of was not handed in.
         """
         with self._context.reading() as view:
-            asked = _asked(view, item, judgment)
+            submission = _asked(view, item, judgment)
         # Before the transaction: nobody waits to write while git is asked.
-        current = self._current(asked, must_lie_there=judgment.approves)
+        current = self._current(submission, must_lie_there=judgment.approves)
         with joined(self._context):
-            if asked is None or asked.of == "artifact":
+            if submission is None or submission.of == "artifact":
                 self._make_repair(item, judgment)
-            return self._judge(item, judgment, asked, current)
+            return self._judge(item, judgment, submission, current)
 
     def _make_repair(self, item: str, judgment: Judgment) -> None:
         """Make the task below a whole that is about to be rejected in which somebody mends it."""
@@ -197,31 +197,31 @@ class Reviews:
         Plans(context).create(draft, item)
 
     def _judge(
-        self, item: str, judgment: Judgment, asked: Submission | None, current: tuple[str, ...]
+        self, item: str, judgment: Judgment, submission: Submission | None, current: tuple[str, ...]
     ) -> Reviewed:
         """Return a judgment of what was looked at, written down."""
         with recording(self._context, "item.judged", item) as change:
             session = change.open_session()
-            found = change.get(Item, item)
+            current_item = change.get(Item, item)
             found_to_be = refuse_own(change, item, "judge", counts=judgment.approves)
             stage: Holds = "finish" if judgment.of else _stage(change, item)
             # What was looked at may have been replaced between the look and this transaction.
-            if _asked(change.writing, item, judgment) != asked:
+            if _asked(change.writing, item, judgment) != submission:
                 raise StaleVersion(f"{item} was handed in anew while you judged it")
-            on = asked if stage == "finish" else None
+            on = submission if stage == "finish" else None
             kind = on.of if on is not None else "artifact"
             if kind != "artifact":
-                _refuse_late(found, judgment)
+                _refuse_late(current_item, judgment)
             elif stage == "finish":
-                self._refuse_early(change, found, on, judgment)
+                self._refuse_early(change, current_item, on, judgment)
             if judgment.approves or kind == "phase":
-                refuse_stale(judgment.subject or _bound(on), current, asked)
+                refuse_stale(judgment.subject or _bound(on), current, submission)
             if judgment.approves and on is not None and not judgment.subject:
                 refuse_unseen(on, self._context.looked)
             drafted = self._verdict(change, item, session, judgment, current, on)
             verdict = change.masked(replace(drafted, independence=found_to_be))
             if on is not None and (before := _said_before(change, on, verdict)) is not None:
-                return self._reviewed(change, before, on, found)
+                return self._reviewed(change, before, on, current_item)
             change.put(verdict)
             change.action = _action(on, approves=judgment.approves)
             change.add_facts(
@@ -230,9 +230,9 @@ class Reviews:
             if on is not None:
                 change.add_facts(submission=on.id, **({"run": verdict.run} if verdict.run else {}))
             if judgment.approves:
-                after = self._approve(change, found, verdict, stage, on)
+                after = self._approve(change, current_item, verdict, stage, on)
             else:
-                after = self._reject(change, found, verdict, on)
+                after = self._reject(change, current_item, verdict, on)
             if on is not None and kind != "phase":
                 on = close(change, on, "accepted" if judgment.approves else "rejected")
             return self._reviewed(change, verdict, on, after)
@@ -240,10 +240,10 @@ class Reviews:
     def proposed(self, item: str, judgment: Judgment) -> ProposedAct:
         """Return what a judgment would decide now, for a person to sign; NotFound, NotReady."""
         with self._context.reading() as view:
-            asked = _asked(view, item, judgment)
+            submission = _asked(view, item, judgment)
             is_start = not judgment.of and _holds_start(view, item)
-        current = self._current(asked, must_lie_there=judgment.approves)
-        on = None if is_start else asked
+        current = self._current(submission, must_lie_there=judgment.approves)
+        on = None if is_start else submission
         return ProposedAct(
             action=_action(on, approves=judgment.approves),
             subject=item,
@@ -259,23 +259,23 @@ class Reviews:
         closed = tuple(closed_gates(change, item.id))
         return Reviewed(verdict=verdict, submission=submission, item=item, closed=closed)
 
-    def _current(self, asked: Submission | None, *, must_lie_there: bool) -> tuple[str, ...]:
+    def _current(self, submission: Submission | None, *, must_lie_there: bool) -> tuple[str, ...]:
         """Return what there is to look at: hash of the submitted file as it lies there, commit."""
         evidence, root = self._context.ports.evidence, self._context.caller.root
-        if asked is not None and asked.of == "phase":
+        if submission is not None and submission.of == "phase":
             # As it was handed in: the step compares it with what lies there when it is acted upon.
-            return (asked.sha256 or asked.commit,)
-        if asked is not None and asked.of == "branch":
-            return (self._head(asked),)
+            return (submission.sha256 or submission.commit,)
+        if submission is not None and submission.of == "branch":
+            return (self._head(submission),)
         commit = self._commit()
-        if asked is None or not asked.path:
+        if submission is None or not submission.path:
             return (commit,)
         try:
-            return (evidence.digest(root, asked.path)[0], commit)
+            return (evidence.digest(root, submission.path)[0], commit)
         except (NotFound, PathOutside):
             if must_lie_there:
                 raise
-            return (asked.sha256, commit)
+            return (submission.sha256, commit)
 
     def _commit(self) -> str:
         """Return the commit of the caller's tree; empty without one. No file is read for it."""
@@ -284,14 +284,14 @@ class Reviews:
         except NotFound:
             return ""
 
-    def _head(self, asked: Submission) -> str:
+    def _head(self, submission: Submission) -> str:
         """Return the commit a branch is on now; the one that was looked at if it is gone."""
-        if not asked.commit:
+        if not submission.commit:
             return ""
         try:
-            return self._context.ports.evidence.head(self._context.caller.root, asked.branch)
+            return self._context.ports.evidence.head(self._context.caller.root, submission.branch)
         except NotFound:
-            return asked.commit
+            return submission.commit
 
     def _refuse_early(
         self, change: Change, item: Item, on: Submission | None, judgment: Judgment
@@ -369,24 +369,24 @@ def _action(on: Submission | None, *, approves: bool) -> str:
     return f"{_ACTIONS[kind]}.{'approved' if approves else 'rejected'}"
 
 
-def hand_in(change: Change, made: SubmissionDraft) -> Submission:
+def hand_in(change: Change, draft: SubmissionDraft) -> Submission:
     """Return a submission as a part of a change, in place of the one of its kind before it."""
     session = change.open_session()
-    if not made.agent:  # what somebody else made is put down to him by his claim
-        contribute(change, made.item)
-    for before in change.select(Submission, item=made.item, of=made.of):
+    if not draft.agent:  # what somebody else made is put down to him by his claim
+        contribute(change, draft.item)
+    for before in change.select(Submission, item=draft.item, of=draft.of):
         if before.is_live:
             close(change, before, "superseded")
     number, its_id = change.next_id(Submission)
-    asked = {name: getattr(made, name) for name in shared_fields(SubmissionDraft, Submission)}
+    copied = {name: getattr(draft, name) for name in shared_fields(SubmissionDraft, Submission)}
     settled: dict[str, Any] = {
-        "session": made.session or session,
-        "agent": made.agent or change.context.caller.actor.name,
-        "details": Prose(canonical.dump_any(dict(made.details)) if made.details else ""),
+        "session": draft.session or session,
+        "agent": draft.agent or change.context.caller.actor.name,
+        "details": Prose(canonical.dump_any(dict(draft.details)) if draft.details else ""),
     }
     submission = change.masked(
         Submission(
-            **(asked | settled),
+            **(copied | settled),
             project=change.context.project,
             id=its_id,
             number=number,
@@ -418,19 +418,26 @@ def _asked(view: Reading, item: str, judgment: Judgment) -> Submission | None:
     if view.find(Item, item) is None:
         raise missing(Item, item)
     kinds = judgment.of or get_args(SubmissionKind)
-    found = [
-        one
-        for one in view.select(Submission, item=item, of=kinds, order="number desc")
-        if judgment.phase in {"", one.phase}
+    submissions = [
+        submission
+        for submission in view.select(Submission, item=item, of=kinds, order="number desc")
+        if judgment.phase in {"", submission.phase}
     ]
     if not judgment.of:
-        return next((one for one in found if one.is_live or one.of == "artifact"), None)
-    last = next((one for one in found if one.is_live), None)
+        return next(
+            (
+                submission
+                for submission in submissions
+                if submission.is_live or submission.of == "artifact"
+            ),
+            None,
+        )
+    last = next((submission for submission in submissions if submission.is_live), None)
     if last is None:
         what = f"{judgment.of} {judgment.phase}".strip()
         raise NotReady(
             f"no {what} of {item} waits for a verdict"
-            + (f": the last one is {found[0].status}" if found else ""),
+            + (f": the last one is {submissions[0].status}" if submissions else ""),
             hint="Look at it again: somebody may have acted upon it, or nothing was handed in.",
         )
     return last
@@ -439,10 +446,10 @@ def _asked(view: Reading, item: str, judgment: Judgment) -> Submission | None:
 def _said_before(change: Change, on: Submission, verdict: Verdict) -> Verdict | None:
     """Return the verdict that says this already, so that a repetition changes nothing."""
     if on.of == "artifact" or not (
-        said := change.select(Verdict, submission=on.id, order="number")
+        verdicts := change.select(Verdict, submission=on.id, order="number")
     ):
         return None
-    before = said[-1]
+    before = verdicts[-1]
     if on.of == "branch":
         return before if on.status == "accepted" and verdict.decision == "approve" else None
     signed = change.context.caller.confirmation
@@ -451,7 +458,8 @@ def _said_before(change: Change, on: Submission, verdict: Verdict) -> Verdict | 
         return None
     # A name is a label: two judges may have one, and in a session nobody writes but its own.
     said_then, says = (
-        (one.decision, one.reason, one.fixes, one.agent, one.session) for one in (before, verdict)
+        (each.decision, each.reason, each.fixes, each.agent, each.session)
+        for each in (before, verdict)
     )
     return before if said_then == says else None
 

@@ -59,16 +59,18 @@ class Runs:
         stream = read(lines)
         name = order.run or self._context.ports.mint.mint("run")
         result = totals(stream.events)
-        kept = 0
+        count_kept = 0
         while True:
             run, count = self._batch(replace(order, run=name), stream.events, result)
-            kept += count
+            count_kept += count
             if run.events >= len(stream.events):
                 break
         return Ingested(
             run=run,
-            kept=kept,
-            faults=tuple(f"line {one.line}: {one.problem}" for one in stream.faults[:_FAULTS_TOLD]),
+            kept=count_kept,
+            faults=tuple(
+                f"line {fault.line}: {fault.problem}" for fault in stream.faults[:_FAULTS_TOLD]
+            ),
             fault_count=stream.fault_count,
             is_cut=stream.is_cut,
         )
@@ -83,8 +85,8 @@ class Runs:
             # Counted by the row, so that what another caller took in meanwhile is not taken in
             # twice.
             part = events[run.events : run.events + BATCH]
-            for number, one in enumerate(part, run.events + 1):
-                change.put(_event(run, number, one))
+            for number, event in enumerate(part, run.events + 1):
+                change.put(_event(run, number, event))
             after = replace(run, events=run.events + len(part))
             if after.events >= len(events) > run.events:
                 after = _with(after, result)
@@ -95,24 +97,24 @@ class Runs:
             change.add_facts(events=len(part), first=run.events + 1, status=after.status)
             return after, len(part)
 
-    def report(self, told: Sequence[HookReport], missing: int = 0) -> Run:
+    def report(self, reports: Sequence[HookReport], missing: int = 0) -> Run:
         """Take in calls of tools that a hook of the caller reports; answer the run of his session after them.
 
         missing: how many are known to be lost before them; that stands in front of them.
         """
         secrets = self._context.ports.secrets
         events = [lost(missing)] if missing else []
-        events += [reported(one, secrets) for one in told]
+        events += [reported(report, secrets) for report in reports]
         context = self._context.in_session(self._writes_in())
         actor = context.caller.actor
         with recording(context, "run.ingested", actor.session) as change:
             order = RunOrder(run=change.open_session(), profile=actor.profile, agent=actor.name)
             run = self._opened(change, order, REPORTED)
-            for number, one in enumerate(events, run.events + 1):
-                change.put(_event(run, number, one))
+            for number, event in enumerate(events, run.events + 1):
+                change.put(_event(run, number, event))
             after = replace(run, events=run.events + len(events), updated_at=change.now)
             change.put(after)
-            change.add_facts(events=len(told), first=run.events + 1, status=REPORTED)
+            change.add_facts(events=len(reports), first=run.events + 1, status=REPORTED)
             if missing:
                 change.add_facts(missing=missing)
             return after
@@ -121,7 +123,7 @@ class Runs:
         """Return the session that the caller was last seen to open, by whatever connection; else that of the hook."""
         caller = self._context.caller
         with self._context.reading() as view:
-            found = view.select(
+            sessions = view.select(
                 Session,
                 principal=standing(caller.actor),
                 status="active",
@@ -129,8 +131,12 @@ class Runs:
                 order="started_at desc,id desc",
                 limit=_SESSIONS,
             )
-        mine = (one.id for one in found if may_write(one, caller.actor, caller.capability))
-        return next(mine, caller.actor.session)
+        own = (
+            session.id
+            for session in sessions
+            if may_write(session, caller.actor, caller.capability)
+        )
+        return next(own, caller.actor.session)
 
     def _opened(self, change: Change, order: RunOrder, status: str = "unfinished") -> Run:
         """Return the run as it is, or as it begins; Conflict if it is another item's, or that of a session."""
@@ -139,13 +145,13 @@ class Runs:
                 f"{order.run} is a session: hooks report what is done in it",
                 hint="Give another run id.",
             )
-        found = change.find(Run, order.run)
-        if found is not None:
-            if order.item and found.item and order.item != found.item:
+        stored = change.find(Run, order.run)
+        if stored is not None:
+            if order.item and stored.item and order.item != stored.item:
                 raise Conflict(
-                    f"the run {order.run} is one of {found.item}", hint="Give another run id."
+                    f"the run {order.run} is one of {stored.item}", hint="Give another run id."
                 )
-            return found if found.item or not order.item else replace(found, item=order.item)
+            return stored if stored.item or not order.item else replace(stored, item=order.item)
         if order.item and change.find(Item, order.item) is None:
             raise missing(Item, order.item)
         return Run(
@@ -171,45 +177,45 @@ class Runs:
     def get(self, run: str) -> Run:
         """Return a run; NotFound."""
         with self._context.reading() as view:
-            found = view.find(Run, run)
-        if found is None:
+            stored = view.find(Run, run)
+        if stored is None:
             raise missing(Run, run)
-        return found
+        return stored
 
     def recent(self, item: str, limit: int = 3) -> list[Run]:
         """Return the last runs of an item, the latest first."""
         with self._context.reading() as view:
             return view.select(Run, item=item, order="number desc", limit=limit)
 
-    def events(self, wanted: EventFilter, limit: int, offset: int = 0) -> EventPage:
+    def events(self, filters: EventFilter, limit: int, offset: int = 0) -> EventPage:
         """Return events in their order, runs in theirs; InvalidInput unless a run or an item is named."""
-        if not (wanted.run or wanted.item):
+        if not (filters.run or filters.item):
             raise InvalidInput(
                 "neither a run nor an issue is named", hint="Pass run_id or issue_id (or both)."
             )
         only: dict[str, Filter] = {
-            name: value for name in ("type", "subtype") if (value := getattr(wanted, name))
+            name: value for name in ("type", "subtype") if (value := getattr(filters, name))
         }
-        found: list[StreamEvent] = []
+        events: list[StreamEvent] = []
         total = 0
         with self._context.reading() as view:
-            for run in self._runs(view, wanted):
+            for run in self._runs(view, filters):
                 count = _count(view, run, only)
                 start = max(0, offset - total)
                 total += count
-                if start < count and len(found) < limit:
-                    found += _some(view, run, only, start, limit - len(found))
-        return EventPage(events=tuple(found), total=total)
+                if start < count and len(events) < limit:
+                    events += _some(view, run, only, start, limit - len(events))
+        return EventPage(events=tuple(events), total=total)
 
-    def _runs(self, view: Reading, wanted: EventFilter) -> list[Run]:
+    def _runs(self, view: Reading, filters: EventFilter) -> list[Run]:
         """Return the runs that are meant; NotFound."""
-        if not wanted.run:
-            if view.find(Item, wanted.item) is None:
-                raise missing(Item, wanted.item)
-            return view.select(Run, item=wanted.item, order="number")
-        run = view.find(Run, wanted.run)
-        if run is None or (wanted.item and run.item != wanted.item):
-            raise missing(Run, wanted.run)
+        if not filters.run:
+            if view.find(Item, filters.item) is None:
+                raise missing(Item, filters.item)
+            return view.select(Run, item=filters.item, order="number")
+        run = view.find(Run, filters.run)
+        if run is None or (filters.item and run.item != filters.item):
+            raise missing(Run, filters.run)
         return [run]
 
 
@@ -225,28 +231,28 @@ def _some(
     """Return events of a run from a place on; without filters the place is the number."""
     beyond = () if only else (start,)
     skipped = start if only else 0
-    found = view.select(
+    rows = view.select(
         StreamEvent,
         order="number",
         after=beyond,
         limit=skipped + limit,
         **{"run": run.id, **only},
     )
-    return found[skipped:]
+    return rows[skipped:]
 
 
-def _event(run: Run, number: int, one: RunEvent) -> StreamEvent:
+def _event(run: Run, number: int, event: RunEvent) -> StreamEvent:
     return StreamEvent(
         project=run.project,
         run=run.id,
         number=number,
         item=run.item,
-        type=one.type,
-        subtype=one.subtype,
-        payload=Prose(one.payload),
-        is_cut=one.is_cut,
-        time=one.time,
-        line=one.line,
+        type=event.type,
+        subtype=event.subtype,
+        payload=Prose(event.payload),
+        is_cut=event.is_cut,
+        time=event.time,
+        line=event.line,
     )
 
 

@@ -71,13 +71,13 @@ class Sessions:
             return view_of(view, _found(view, session), self._context.ports.clock.now())
 
     def list(
-        self, wanted: SessionFilter, after: tuple[str, str] | None, limit: int
+        self, filters: SessionFilter, after: tuple[str, str] | None, limit: int
     ) -> list[SessionView]:
         """Return sessions in the order of their beginning, beyond a time and an id."""
         now = self._context.ports.clock.now()
         with self._context.reading() as view:
-            found = islice(_selected(view, wanted, after), limit)
-            return [view_of(view, one, now) for one in found]
+            sessions = islice(_selected(view, filters, after), limit)
+            return [view_of(view, session, now) for session in sessions]
 
     def own(self) -> str:
         """Return the session that the caller writes in; empty for one who has none.
@@ -88,8 +88,8 @@ class Sessions:
         if not caller.own_seat:
             return ""
         with self._context.reading() as view:
-            found = current(view, caller.own_seat, caller.capability)
-        return found or self._context.ports.mint.mint("ses")
+            session = current(view, caller.own_seat, caller.capability)
+        return session or self._context.ports.mint.mint("ses")
 
     def named(self, session: str) -> str:
         """Return the session that is told, or else the caller's own if it was opened; InvalidInput."""
@@ -97,8 +97,8 @@ class Sessions:
             return session
         own = self.own()
         with self._context.reading() as view:
-            found = view.find(Session, own)
-        if found is None or found.purpose != "work":
+            stored = view.find(Session, own)
+        if stored is None or stored.purpose != "work":
             raise InvalidInput(
                 "no session is open here", hint=f"Open one first, or {Act.NAME_SESSION}."
             )
@@ -139,15 +139,15 @@ class Sessions:
         Raises NotFound, SessionEnded, Conflict for a paused one, Forbidden for another agent's.
         """
         with joined(self._context):
-            found = self._writable(session)
-            asked = note if note.item else replace(note, item=found.item)
-            return Journal(self._context.in_session(session, item=found.item)).append(asked)
+            current = self._writable(session)
+            full = note if note.item else replace(note, item=current.item)
+            return Journal(self._context.in_session(session, item=current.item)).append(full)
 
     def pause(self, session: str, handover: Handover) -> HandedOver:
         """Pause a session, with what it leaves for who takes it up; the refusals of `log`."""
         with joined(self._context):
-            found = self._writable(session)
-            sessions = Sessions(self._context.in_session(session, item=found.item))
+            current = self._writable(session)
+            sessions = Sessions(self._context.in_session(session, item=current.item))
             return sessions.hand_over(replace(handover, action="pause"))
 
     def resume(self, session: str) -> HandedOver:
@@ -156,17 +156,17 @@ class Sessions:
         Raises NotFound, SessionEnded, Conflict if it is not paused: then somebody has it.
         """
         with recording(self._context.in_session(session), "session.resumed") as change:
-            found = _found(change.writing, session)
-            found.refuse_ended()
-            if found.status != "paused":
+            current = _found(change.writing, session)
+            current.refuse_ended()
+            if current.status != "paused":
                 raise Conflict(
-                    f"the session {session} is {found.status}, not paused",
+                    f"the session {session} is {current.status}, not paused",
                     hint=f"Only a paused session is resumed, and once; {Act.TAKE_OVER}.",
-                    state=found.status,
-                    agent=found.agent,
+                    state=current.status,
+                    agent=current.agent,
                 )
-            after = taken_up(change, found, "handed_over")
-            change.subject = found.item
+            after = taken_up(change, current, "handed_over")
+            change.subject = current.item
             change.add_facts(session=session)
             claims = tuple(live_claims(change.writing, session))
             handoff = last_handoff(change.writing, session)
@@ -178,9 +178,9 @@ class Sessions:
         Raises NotFound, SessionEnded, Forbidden for another agent's.
         """
         with recording(self._context.in_session(session), "session.ended") as change:
-            found = _found(change.writing, session)
-            found.refuse_ended()
-            after = end_with(change, change.enter(found), status, summary)
+            current = _found(change.writing, session)
+            current.refuse_ended()
+            after = end_with(change, change.enter(current), status, summary)
             return view_of(change.writing, after, change.clock)
 
     def abandon(self, session: str, reason: str) -> Session:
@@ -192,14 +192,14 @@ class Sessions:
         if not reason.strip():
             raise InvalidInput("to abandon a session needs a reason", hint="Say why.")
         with recording(self._context, "session.abandoned", session) as change:
-            found = change.get(Session, session)
-            found.refuse_ended(session_id=session)
-            why = reason_for(change, found)
+            current = change.get(Session, session)
+            current.refuse_ended(session_id=session)
+            why = reason_for(change, current)
             if why is None:
-                found = change.enter(found)
+                current = change.enter(current)
             else:
-                refuse_loss(change, found, why)
-            after, _ = close(change, found, "failed")
+                refuse_loss(change, current, why)
+            after, _ = close(change, current, "failed")
             # As every end, so that it is read where those are.
             leave(change, Handover(action="end", summary=reason), after)
             change.subject = session
@@ -221,12 +221,12 @@ class Sessions:
         the caller's own paused session. continue: take up what another session left, with its claims.
         Raises Conflict, NotFound, InvalidInput, SessionEnded.
         """
-        mine = self._context.caller.actor.session
-        if not mine:
+        own_id = self._context.caller.actor.session
+        if not own_id:
             raise InvalidInput(
                 "there is no session to hand over", hint="Start the server with an agent's name."
             )
-        if handover.action != "continue" and handover.session not in {"", mine}:
+        if handover.action != "continue" and handover.session not in {"", own_id}:
             raise InvalidInput(f"{handover.session} is not this session", hint=f"{Act.TAKE_OVER}.")
         verbs = {"pause": self._pause, "end": self._end, "resume": self._resume}
         return verbs.get(handover.action, self._continue)(handover)
@@ -251,26 +251,26 @@ class Sessions:
             return HandedOver(session=after, handoff=handoff, claims=claims)
 
     def _resume(self, _handover: Handover) -> HandedOver:
-        mine = self._context.caller.actor.session
+        own_id = self._context.caller.actor.session
         with joined(self._context):
             with self._context.reading() as view:
-                before = view.find(Session, mine)
+                before = view.find(Session, own_id)
             if before is None or before.status != "paused":
                 raise Conflict(
-                    f"session {mine} is {before.status if before else 'not begun'}, not paused",
+                    f"session {own_id} is {before.status if before else 'not begun'}, not paused",
                     hint=f"Only a paused session is resumed; {Act.TAKE_OVER}.",
                 )
-            return self.resume(mine)
+            return self.resume(own_id)
 
     def _continue(self, handover: Handover) -> HandedOver:
-        mine, caller = self._context.caller.actor.session, self._context.caller
+        own_id, caller = self._context.caller.actor.session, self._context.caller
         with self._context.reading() as view:
             is_at_work = bool(live_claims(view, handover.session))
         # Before the transaction: git may take seconds.
         tree = self._context.ports.evidence.snapshot(caller.root) if is_at_work else None
         with recording(self._context, "session.continued") as change:
             session = change.get(Session, change.open_session())
-            other = self._other(change, handover.session, mine)
+            other = self._other(change, handover.session, own_id)
             if session.continues not in {"", other.id}:
                 raise Conflict(f"this session continues {session.continues} already")
             reason = None if other.has_ended else self._take(change, other)
@@ -287,17 +287,17 @@ class Sessions:
                 claims=tuple(claims),
             )
 
-    def _other(self, change: Change, named: str, mine: str) -> Session:
-        if not named:
+    def _other(self, change: Change, session_id: str, own_id: str) -> Session:
+        if not session_id:
             raise InvalidInput(
                 "no session to take up was named",
                 hint=f"{Act.NAME_SESSION}.",
             )
-        if named == mine:
+        if session_id == own_id:
             raise InvalidInput("a session cannot continue itself", hint=f"{Act.RESUME}.")
-        other = change.find(Session, named)
+        other = change.find(Session, session_id)
         if other is None:
-            raise missing(Session, named)
+            raise missing(Session, session_id)
         return other
 
     def _take(self, change: Change, other: Session) -> Reason:
@@ -321,14 +321,14 @@ class Sessions:
         """Return a session that the caller may write in now, as the open transaction sees it."""
         # It writes nothing and makes no entry: it begins the transaction that is to be looked at.
         with recording(self._context, "session.entered") as change:
-            found = change.get(Session, session)
-            found.refuse_ended()
-            if found.status == "paused":
+            current = change.get(Session, session)
+            current.refuse_ended()
+            if current.status == "paused":
                 raise Conflict(
                     f"the session {session} is paused", hint=f"{Act.RESUME}.", state="paused"
                 )
-            change.enter(found)
-        return found
+            change.enter(current)
+        return current
 
 
 def reason_for(change: Change, session: Session) -> Reason | None:
@@ -340,22 +340,22 @@ def taken_up(change: Change, session: Session, reason: Reason) -> Session:
     """Return a session that is the caller's from now on, in a change that is written in it. reason: why he may have it."""
     caller = change.context.caller
     # Read through the change, so that the entry tells only what differs.
-    found = change.get(Session, session.id)
-    if may_write(found, caller.actor, caller.capability):
-        found = change.enter(found)
+    current = change.get(Session, session.id)
+    if may_write(current, caller.actor, caller.capability):
+        current = change.enter(current)
     else:
-        take_parts(change, found, reason)
+        take_parts(change, current, reason)
     after = replace(
-        found,
+        current,
         agent=caller.actor.name,
         principal=standing(caller.actor),
         capability=caller.capability,
-        writer="" if caller.own_seat == found.id else caller.own_seat,
+        writer="" if caller.own_seat == current.id else caller.own_seat,
         entered=change.writing.head().size,
     )
-    after = after.moved("active", change.now) if found.status == "paused" else after
+    after = after.moved("active", change.now) if current.status == "paused" else after
     change.put(after)
-    for claim in live_claims(change.writing, found.id):
+    for claim in live_claims(change.writing, current.id):
         note_part(change, claim.item)
     return after
 
@@ -396,7 +396,7 @@ def view_of(view: Reading, session: Session, now: Timestamp) -> SessionView:
     records = view.select(Record, session=session.id, order="number desc", limit=1)
     handed = last_handoff(view, session.id)
     claims = live_claims(view, session.id)
-    times = [session.active_at, *(one.created_at for one in records)]
+    times = [session.active_at, *(record.created_at for record in records)]
     times += [handed.created_at] if handed else []
     times += [claim.claimed_at for claim in claims]
     last = max(times)
@@ -411,28 +411,28 @@ def view_of(view: Reading, session: Session, now: Timestamp) -> SessionView:
 
 
 def _found(view: Reading, session: str) -> Session:
-    found = view.find(Session, session)
-    if found is None:
+    row = view.find(Session, session)
+    if row is None:
         raise missing(Session, session)
-    return found
+    return row
 
 
 def _selected(
-    view: Reading, wanted: SessionFilter, after: tuple[str, str] | None
+    view: Reading, filters: SessionFilter, after: tuple[str, str] | None
 ) -> Iterator[Session]:
     equal: dict[str, Filter] = {
-        name: value for name in ("purpose", "item", "status") if (value := getattr(wanted, name))
+        name: value for name in ("purpose", "item", "status") if (value := getattr(filters, name))
     }
-    order = "started_at,id" if wanted.oldest_first else "started_at desc,id desc"
+    order = "started_at,id" if filters.oldest_first else "started_at desc,id desc"
     while True:
-        found = view.select(Session, order=order, after=after or (), limit=_CHUNK, **equal)
-        for one in found:
-            details = load_object(one.details) if wanted.details else {}
-            if all(details.get(name) == value for name, value in wanted.details.items()):
-                yield one
-        if len(found) < _CHUNK:
+        sessions = view.select(Session, order=order, after=after or (), limit=_CHUNK, **equal)
+        for session in sessions:
+            details = load_object(session.details) if filters.details else {}
+            if all(details.get(name) == value for name, value in filters.details.items()):
+                yield session
+        if len(sessions) < _CHUNK:
             return
-        after = (found[-1].started_at, found[-1].id)
+        after = (sessions[-1].started_at, sessions[-1].id)
 
 
 def history_of(view: Reading, session: Session, at: int | None) -> SessionHistory:
@@ -450,8 +450,8 @@ def history_of(view: Reading, session: Session, at: int | None) -> SessionHistor
         commitment = referred(cell)
         if not commitment:
             return str(cell)
-        found = view.text(commitment)
-        return REDACTED if found is None else found
+        body = view.text(commitment)
+        return REDACTED if body is None else body
 
     return history(session.id, _entries(view, session.id, first, last), text)
 

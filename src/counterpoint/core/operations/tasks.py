@@ -102,16 +102,16 @@ class Tasks:
             change.open_session()
             # Asked again: others may have taken the item over while the tree was measured.
             claim = prove_claim(change.writing, self._context.caller, item, token)
-            found = change.get(Item, item)
+            current = change.get(Item, item)
             # Whoever ends it has a part in it, whoever's claim that was.
             contribute(change, item)
             criteria = _marked(change, item, report.met)
             waits = report.hands_in
             if report.outcome == "done":
                 if report.reason == "" and not (comparison.changes or comparison.commits):
-                    _refuse_unchanged(change, found, comparison.end.commit)
-                refuse_open_children(change.writing, found)
-                refuse_blocked(change, found, but=report.open_at_end)
+                    _refuse_unchanged(change, current, comparison.end.commit)
+                refuse_open_children(change.writing, current)
+                refuse_blocked(change, current, but=report.open_at_end)
                 waits |= bool(refuse_closed_gates(change, item, but="review"))
             elif report.ends or report.outcome == "skipped":
                 refuse_closed_gates(change, item)
@@ -122,7 +122,7 @@ class Tasks:
             if report.reason:
                 change.add_texts(reason=report.reason)
             ended = measured(comparison, before.apart)
-            return self._end(change, found, claim, report, comparison, ended, status, criteria)
+            return self._end(change, current, claim, report, comparison, ended, status, criteria)
 
     def compare(
         self, claim: Claim, point: StartPoint, root: Path
@@ -133,10 +133,10 @@ class Tasks:
     def _look(self, item: str, token: int | None, report: Report) -> Looked | Finished:
         """Return what the end of a claim rests on, or what a retry must hear; refuse what would be refused later anyway."""
         with self._context.reading() as view:
-            found = view.find(Item, item)
-            if found is None:
+            current = view.find(Item, item)
+            if current is None:
                 raise missing(Item, item)
-            again = self._answered(view, found, token, report)
+            again = self._answered(view, current, token, report)
             if again is not None:
                 return again
             claim = prove_claim(view, self._context.caller, item, token)
@@ -168,7 +168,9 @@ class Tasks:
         with self._context.reading() as view:
             project = view.find(Project)
             places = view.sequences(action=TRUSTED, limit=1)
-            last = [load_fields(next(view.entries(place, place + 1)))["t"] for place in places]
+            last = [
+                load_fields(next(view.entries(sequence, sequence + 1)))["t"] for sequence in places
+            ]
         if project is None or not last or last[0] < since:
             return False
         with suppress(MalformedDocument):
@@ -182,13 +184,15 @@ class Tasks:
         claim: Claim,
         report: Report,
         comparison: Comparison,
-        found: Measured,
+        evidence: Measured,
         status: str,
         criteria: Sequence[Criterion],
     ) -> Finished:
-        outcome = self._outcome(change, item, claim, report, comparison, found, criteria)
+        outcome = self._outcome(change, item, claim, report, comparison, evidence, criteria)
         change.put(outcome)
-        change.add_facts(outcome=report.outcome, files=found.file_count, commits=len(found.commits))
+        change.add_facts(
+            outcome=report.outcome, files=evidence.file_count, commits=len(evidence.commits)
+        )
         if status == "open":
             moved = give_back(change, item)
         else:
@@ -199,7 +203,7 @@ class Tasks:
         return Finished(
             item=moved,
             outcome=outcome,
-            measured=found,
+            measured=evidence,
             released=released,
             parent=above,
             changes=comparison.changes,
@@ -212,10 +216,14 @@ class Tasks:
         claim: Claim,
         report: Report,
         comparison: Comparison,
-        found: Measured,
+        evidence: Measured,
         criteria: Sequence[Criterion],
     ) -> Outcome:
-        unmet = [f"[{one.position}] {one.text}" for one in criteria if not one.met]
+        unmet = [
+            f"[{criterion.position}] {criterion.text}"
+            for criterion in criteria
+            if not criterion.met
+        ]
         areas = [area.pattern for area in change.select(Area, item=item.id)]
         remarks = remarks_on(
             comparison,
@@ -223,7 +231,7 @@ class Tasks:
             unmet=unmet if report.outcome == "done" else (),
             unproved=_unproved(change, item, report),
         )
-        remarks += apart_remarks(apart_json(found.apart))
+        remarks += apart_remarks(apart_json(evidence.apart))
         return Outcome(
             project=item.project,
             item=item.id,
@@ -235,7 +243,7 @@ class Tasks:
             achievements=Proses(report.achievements),
             limitations=Proses(report.limitations),
             next_steps=Proses(report.next_steps),
-            evidence=Prose(evidence_text(found)),
+            evidence=Prose(evidence_text(evidence)),
             remarks=Proses(tuple(remarks)),
             ended_at=change.now,
         )
@@ -256,7 +264,10 @@ def _refuse_unchanged(change: Change, item: Item, commit: str) -> None:
 
 def _marked(change: Change, item: str, met: Sequence[int]) -> list[Criterion]:
     """Return the acceptance sentences of an item in their order, those marked that are met; InvalidInput for what is none."""
-    criteria = {one.position: one for one in change.select(Criterion, item=item, order="position")}
+    criteria = {
+        criterion.position: criterion
+        for criterion in change.select(Criterion, item=item, order="position")
+    }
     for position in met:
         if position not in criteria:
             raise InvalidInput(

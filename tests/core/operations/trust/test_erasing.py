@@ -113,7 +113,7 @@ def test_an_erasure_ends_in_a_receipt(studio: Studio, ada: Core, person: Core) -
     (begun,) = person.erasing.list()
     assert (begun.id, begun.status, begun.texts) == (erased.receipt, "begun", 1)
     ended, place = person.erasing.close(
-        erased, looked_for=1, cleaned=["texts"], beyond=["backups"], left=[]
+        erased, looked_for=1, cleaned=["texts"], beyond=["backups"], remains=[]
     )
     assert person.erasing.list() == [ended]
     assert (ended.status, ended.looked_for, ended.beyond) == ("clean", 1, ("backups",))
@@ -126,7 +126,7 @@ def test_one_that_was_cut_off_goes_on_in_the_next(studio: Studio, ada: Core, per
     person.erasing.of_words(WORDS, reason="private")
     again = person.erasing.of_words(WORDS, reason="private")
     assert (again.receipt, again.commitments) == ("demo-x1", ())
-    ended, _ = person.erasing.close(again, looked_for=1, cleaned=(), beyond=(), left=("a", "b"))
+    ended, _ = person.erasing.close(again, looked_for=1, cleaned=(), beyond=(), remains=("a", "b"))
     assert (ended.status, ended.tries, ended.texts) == ("left", 2, 3)
     assert person.erasing.of_words(WORDS, reason="private").receipt == ""
 
@@ -143,7 +143,7 @@ def test_other_words_begin_a_receipt_of_their_own(studio: Studio, ada: Core, per
     assert person.erasing.of_words(WORDS, reason="private").receipt == ""
     assert len([text for text in texts(studio) if len(text) == 64]) == 2
     for one in (first, second):
-        person.erasing.close(one, looked_for=1, cleaned=(), beyond=(), left=())
+        person.erasing.close(one, looked_for=1, cleaned=(), beyond=(), remains=())
     assert [(one.texts, one.tries) for one in person.erasing.list()] == [(1, 2), (1, 1)]
     assert not [text for text in texts(studio) if len(text) == 64]
     assert person.audit.verify().sound
@@ -246,7 +246,7 @@ def test_a_text_that_something_else_needs_meanwhile_is_not_pruned(
     note(ada, WORDS)
     with studio.view() as view:
         (meant,) = (kept.commitment for _, kept in view.texts() if kept.body == WORDS)
-        targets = Targets(least=40, given=[meant])
+        targets = Targets(least=40, commitments=[meant])
         targets.read(view)
     note(ada, WORDS)
     take_away(studio, person, targets)

@@ -55,10 +55,10 @@ class _Losing(MemorySigner):
     is_lost = False
 
     def sign_ranges(
-        self, ledger: str, origin: str, asked: Sequence[WriterGrowth]
+        self, ledger: str, origin: str, growths: Sequence[WriterGrowth]
     ) -> list[WriterSignature | None]:
         """Sign, and answer from the second time on."""
-        made = super().sign_ranges(ledger, origin, asked)
+        made = super().sign_ranges(ledger, origin, growths)
         if not self.is_lost:
             self.is_lost = True
             raise SignerAway

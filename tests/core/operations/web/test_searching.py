@@ -73,7 +73,7 @@ def test_what_is_made_of_it_lands_with_its_use() -> None:
     """In one entry, so that what was paid for is there, or was not paid for."""
     desk = Desk()
     desk.core.searches.search(
-        Search(query="a"), found=lambda change, it: change.add_facts(results=len(it.results))
+        Search(query="a"), write=lambda change, it: change.add_facts(results=len(it.results))
     )
     entry = desk.studio.last()
     assert (entry.action, entry.facts["results"], entry.facts["provider"]) == (

@@ -25,5 +25,5 @@ def ahead_of(view: Reading, head: Head, now: Timestamp) -> Ahead | None:
     return Ahead(seconds=ahead // 1000, since=start, after=after)
 
 
-def _time(view: Reading, place: int) -> str:
-    return load_fields(next(view.entries(place, place + 1)))["t"]
+def _time(view: Reading, sequence: int) -> str:
+    return load_fields(next(view.entries(sequence, sequence + 1)))["t"]

@@ -60,31 +60,31 @@ def compare(
 
     elsewhere: witnesses that are not on this machine are asked, too.
     """
-    found, signing = Comparison(project=context.project), Signing(context)
-    known = list(notes)
+    comparison, signing = Comparison(project=context.project), Signing(context)
+    all_notes = list(notes)
 
     def keys() -> None:
-        found.keys = signing.keys()
+        comparison.keys = signing.keys()
 
     def epochs() -> None:
-        found.epochs = tuple(signing.epochs())
+        comparison.epochs = tuple(signing.epochs())
 
     def signer() -> None:
-        known.extend(signing.notes())
+        all_notes.extend(signing.notes())
         with context.reading() as view:
             for fault in signing.faults(view):
-                found.add(fault, is_away=isinstance(fault, Unavailable))
+                comparison.add(fault, is_away=isinstance(fault, Unavailable))
 
     def witnesses() -> None:
         compared = Witnessing(context).compare(elsewhere=elsewhere)
-        found.witnesses = tuple(compared.witnesses)
+        comparison.witnesses = tuple(compared.witnesses)
         for fault in (*compared.faults, *compared.remarks):
-            found.add(fault, is_away=isinstance(fault, Unavailable))
+            comparison.add(fault, is_away=isinstance(fault, Unavailable))
 
     for part in (keys, epochs, *(() if alone else (signer, witnesses))):
-        found.part(part)
-    trusted = found.keys or (found.key,)
-    for note in dict.fromkeys(known):
-        if (checkpoint := open_checkpoint(note, trusted, found.faults)) is not None:
-            found.checkpoints.append(checkpoint)
-    return found
+        comparison.part(part)
+    trusted = comparison.keys or (comparison.key,)
+    for note in dict.fromkeys(all_notes):
+        if (checkpoint := open_checkpoint(note, trusted, comparison.faults)) is not None:
+            comparison.checkpoints.append(checkpoint)
+    return comparison

@@ -63,8 +63,8 @@ class Fold:
         before = None
         if ruled := rules(noun, whole=False):
             before = self._before.get(_place(noun, key))
-            if before is None and (found := self._found(noun, key)):
-                before = {name: getattr(found, name) for name, _ in ruled}
+            if before is None and (row := self._found(noun, key)):
+                before = {name: getattr(row, name) for name, _ in ruled}
         changed = expand_change(noun, before, _plain(image["c"]), origin)
         if before is not None:
             self._remember(noun, key, {**before, **changed})
@@ -77,11 +77,11 @@ class Fold:
     def _remember(self, noun: type[Noun], key: Mapping[str, Any], row: Mapping[str, Json]) -> None:
         """Keep what a change may leave out; the row that was written longest ago makes room."""
         if ruled := rules(noun, whole=False):
-            place = _place(noun, key)
+            row_key = _place(noun, key)
             # Taken out first, so that it goes to the end: a dictionary keeps the order of
             # insertion.
-            self._before.pop(place, None)
-            self._before[place] = {name: row[name] for name, _ in ruled}
+            self._before.pop(row_key, None)
+            self._before[row_key] = {name: row[name] for name, _ in ruled}
             if len(self._before) > MOST_REMEMBERED:
                 del self._before[next(iter(self._before))]
 
@@ -92,10 +92,10 @@ def image_fault(noun: type[Noun], image: Mapping[str, Any]) -> str:
     if key.keys() != set(noun.key[1:]):
         return f"by the key {', '.join(key) or 'of nothing'}"
     wrong = [name for name, value in key.items() if not _is_of(sorts[name], value)]
-    told: Mapping[str, Any] = image.get("v", image.get("c")) or {}
+    columns_written: Mapping[str, Any] = image.get("v", image.get("c")) or {}
     wrong += [
         name
-        for name, value in told.items()
+        for name, value in columns_written.items()
         if name in noun.key or name not in sorts or not _is_of(sorts[name], value)
     ]
     return f"what the column {wrong[0]} cannot hold" if wrong else ""

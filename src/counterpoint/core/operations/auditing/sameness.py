@@ -27,23 +27,23 @@ def compare_table(
     """Walk two tables side by side, both in the order of their keys; answer the rows and what differs."""
     count = 0
     differences: list[StateDiffers] = []
-    mine, theirs = view.table(noun), replayed.table(noun)
-    row: Any = next(mine, None)
+    kept_rows, theirs = view.table(noun), replayed.table(noun)
+    row: Any = next(kept_rows, None)
     other: Any = next(theirs, None)
     while row is not None or other is not None:
         if row == other:  # as nearly all are
             count += 1
-            row, other = next(mine, None), next(theirs, None)
+            row, other = next(kept_rows, None), next(theirs, None)
             continue
-        here, there = _key(noun, row), _key(noun, other)
-        is_here = other is None or (row is not None and here <= there)
-        is_there = row is None or (other is not None and there <= here)
-        found = row if is_here else None, other if is_there else None
+        key, other_key = _key(noun, row), _key(noun, other)
+        is_here = other is None or (row is not None and key <= other_key)
+        is_there = row is None or (other is not None and other_key <= key)
+        pair = row if is_here else None, other if is_there else None
         if len(differences) < DIFFERENCES_SHOWN:
-            differences.append(_differs(noun, *found))
+            differences.append(_differs(noun, *pair))
         if is_here:
             count += 1
-            row = next(mine, None)
+            row = next(kept_rows, None)
         if is_there:
             other = next(theirs, None)
     return count, differences
@@ -61,7 +61,7 @@ class TreeLook:
 
     def read(self, leaves: list[bytes], nodes: Iterable[Node]) -> Iterator[StateDiffers]:
         """Take in the leaf hashes of some entries and what they complete; say what differs."""
-        self._waiting += [(0, place, leaf) for place, leaf in enumerate(leaves, self._size)]
+        self._waiting += [(0, position, leaf) for position, leaf in enumerate(leaves, self._size)]
         self._waiting += nodes
         self._size += len(leaves)
         if len(self._waiting) >= _NODES:

@@ -73,17 +73,17 @@ class TextLook:
 
     def faults(self) -> Iterator[ProofMismatch]:
         """Return what is wrong, and count what was taken away."""
-        for told, fault in enumerate(self._walk()):
-            if told < DIFFERENCES_SHOWN:
+        for number, fault in enumerate(self._walk()):
+            if number < DIFFERENCES_SHOWN:
                 yield fault
 
     def _walk(self) -> Iterator[ProofMismatch]:
-        wanted = self._replayed.table(Referred)
-        row: Any = next(wanted, None)
+        references = self._replayed.table(Referred)
+        row: Any = next(references, None)
         for half, text in self._view.texts():
             while row is not None and row[1][:_HALF] < half:
                 yield from self._missing(row)
-                row = next(wanted, None)
+                row = next(references, None)
             if row is None or row[1][:_HALF] != half:
                 yield _wrong(half, "is kept, but no entry refers to it")
                 continue
@@ -91,10 +91,10 @@ class TextLook:
                 yield _wrong(row[1], "is kept, but an entry tells that it was taken away")
             if text.commitment != row[1]:
                 yield _wrong(row[1], "was changed")
-            row = next(wanted, None)
+            row = next(references, None)
         while row is not None:
             yield from self._missing(row)
-            row = next(wanted, None)
+            row = next(references, None)
 
     def _missing(self, row: tuple[Any, ...]) -> Iterator[ProofMismatch]:
         _, commitment, gone = row

@@ -115,25 +115,25 @@ class Walk:
         return iter(self._others)
 
     def _entries(self, progress: Callable[[int], None] | None) -> Iterator[bytes]:
-        for count, kept in enumerate(self._view.kept(), 1):
+        for count, stored in enumerate(self._view.kept(), 1):
             if progress is not None and count % _COUNTED_EVERY == 1:
                 progress(count)
-            self._beside.append(kept)
-            yield kept.data
+            self._beside.append(stored)
+            yield stored.data
 
     def _watch(self, fields: dict[str, Any]) -> None:
         """Look at an entry that can be read, as its short keys."""
-        place = self.verification.place
-        kept = self._beside[place - self._first]
+        sequence = self.verification.place
+        stored = self._beside[sequence - self._first]
         self._time = fields["t"]
-        if (kept.subject, kept.action) != (fields.get("s", ""), fields["a"]):
-            self._others.add(_beside(place, "subject or action"))
+        if (stored.subject, stored.action) != (fields.get("s", ""), fields["a"]):
+            self._others.add(_beside(sequence, "subject or action"))
         self._trail.read(fields)
         self._people.read(fields)
-        self.coverage.read(fields, place)
+        self.coverage.read(fields, sequence)
         if self._fold is None or self._references is None:
             return
-        self._references.read(kept.data, fields)
+        self._references.read(stored.data, fields)
         origin = origin_of_fields(fields)
         for image in fields.get("r", ()):
             try:
@@ -143,14 +143,14 @@ class Walk:
                     )
                 self._fold.write(image, origin)
             except LedgerBroken as fault:
-                told = f"entry {place}: {fault.message}"
-                self._others.add(type(fault)(told, hint=fault.hint, sequence=place))
+                message = f"entry {sequence}: {fault.message}"
+                self._others.add(type(fault)(message, hint=fault.hint, sequence=sequence))
 
     def _hashed(self, leaves: list[bytes], nodes: Iterable[Node]) -> None:
         """Look at what stands beside some entries, and at the hashes that they complete."""
-        for place, kept in enumerate(self._beside, self._first):
-            if kept.sequence != place:
-                self._others.add(_beside(place, "number"))
+        for sequence, stored in enumerate(self._beside, self._first):
+            if stored.sequence != sequence:
+                self._others.add(_beside(sequence, "number"))
         self.coverage.hashed(leaves)
         self._first += len(leaves)
         self._beside.clear()
@@ -172,12 +172,12 @@ class Walk:
             yield ProofMismatch("a stored node of the tree does not belong to the entries")
 
 
-def _beside(place: int, what: str) -> StateDiffers:
+def _beside(sequence: int, what: str) -> StateDiffers:
     return StateDiffers(
-        f"the {what} beside entry {place} is not what its bytes say",
+        f"the {what} beside entry {sequence} is not what its bytes say",
         hint="Run `counterpoint restore` with a backup, or keep the file for inspection.",
         table="entries",
-        key=str(place),
+        key=str(sequence),
     )
 
 

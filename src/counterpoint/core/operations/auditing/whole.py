@@ -125,10 +125,10 @@ class Look:
         self.found.differences.extend(walk.differences)
 
     def _compare(self, noun: type[Noun], view: Reading, replayed: Reading) -> None:
-        count, found = compare_table(noun, view, replayed)
+        count, differences = compare_table(noun, view, replayed)
         self.found.rows[noun.table] = count
-        self.found.faults.extend(found)
-        self.found.differences.extend(found)
+        self.found.faults.extend(differences)
+        self.found.differences.extend(differences)
 
     def _texts(self, view: Reading, replayed: Reading) -> None:
         look = TextLook(view, replayed)

@@ -17,11 +17,11 @@ def drop(change: Change, item: Item, status: str, reason: str) -> None:
     # Asked before the move, which closes them.
     dropped = _open_issues(change, item)
     move(change, item, status, reason)
-    gone = [one for one in dropped if change.get(Item, one).status == "cancelled"]
+    gone = [issue for issue in dropped if change.get(Item, issue).status == "cancelled"]
     if gone:
         why = "it was cancelled"
         change.add_facts(
-            let_go=[one for name in gone for one in let_go(change, change.get(Item, name), why)]
+            let_go=[issue for name in gone for issue in let_go(change, change.get(Item, name), why)]
         )
 
 
@@ -42,5 +42,5 @@ def _open_issues(change: Change, top: Item) -> list[str]:
     if not change.writing.exists(Item, root=top.root, kind="issue", category=UNCLOSED):
         return []
     below = change.select(Item, parent=top.id, category=UNCLOSED)
-    mine = [top.id] if top.kind == "issue" else []
-    return mine + [name for child in below for name in _open_issues(change, child)]
+    issues = [top.id] if top.kind == "issue" else []
+    return issues + [name for child in below for name in _open_issues(change, child)]

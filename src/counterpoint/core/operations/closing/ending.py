@@ -50,15 +50,15 @@ def may_thin(context: Context, item: str, goal: str) -> bool:
     That is for what is dropped: what that asks is asked of all of it before it begins.
     """
     with context.reading() as view:
-        found = view.find(Item, item)
-        if found is None or found.is_closed or not _is_dropped(found, goal):
+        current = view.find(Item, item)
+        if current is None or current.is_closed or not _is_dropped(current, goal):
             return False
         # What ends by word leaves the tasks below it as they are, which is little to write.
-        if not all(one.states.closes_itself for one in line_of(view, item)):
+        if not all(part.states.closes_itself for part in line_of(view, item)):
             return False
         if view.exists(Ending, item=item, status="begun"):
             return may_stage(context, SLICE + 1)
-        parts = _parts(view, found, found.states.named(goal))
+        parts = _parts(view, current, current.states.named(goal))
         count = sum(1 for _, _ in zip(parts, range(SLICE + 1), strict=False))
     return may_stage(context, count)
 
@@ -96,9 +96,9 @@ class Ender:
             change.open_session()
             top = change.get(Item, self.item)
             ask(change, top)
-            known = change.writing.select(Ending, item=top.id, status="begun", limit=1)
-            if known and known[0].goal == self.goal:
-                self._since = known[0].since
+            endings = change.writing.select(Ending, item=top.id, status="begun", limit=1)
+            if endings and endings[0].goal == self.goal:
+                self._since = endings[0].since
                 return
             change.refuse_closing(top.id)
             self._refuse_within(change)
@@ -133,15 +133,15 @@ class Ender:
 
     def _refuse_within(self, change: Change) -> None:
         """Refuse while a tree within this one is being closed."""
-        for one in self.context.ports.under_way.all(change.writing):
-            if any(here.id == self.item for here in line_of(change, one.item)):
-                change.refuse_closing(one.item)
+        for ending in self.context.ports.under_way.all(change.writing):
+            if any(ancestor.id == self.item for ancestor in line_of(change, ending.item)):
+                change.refuse_closing(ending.item)
 
     def _give_back(self, change: Change) -> None:
         """End the claims of what closes, while it is told from others' whose they are."""
         for claim in change.select(Claim, state="live", order="item"):
             line = list(line_of(change, claim.item))
-            names = [here.id for here in line]
+            names = [ancestor.id for ancestor in line]
             if self.item in names and not _stays(line, names.index(self.item)):
                 change.put(replace(claim, state="released"))
 
@@ -172,11 +172,11 @@ class Ender:
             change.put(replace(ending, until=later(change.clock, PATIENCE)))
             change.select(Item, id=padded([part.name for part in some]))
             for part in some:
-                here = change.get(Item, part.name)
-                if here.is_closed:
+                item = change.get(Item, part.name)
+                if item.is_closed:
                     continue
-                note_former(change, here)
-                after = follow(change, here, part.goal, part.why, by_word=True, alone=True)
+                note_former(change, item)
+                after = follow(change, item, part.goal, part.why, by_word=True, alone=True)
                 if after.kind == "issue" and after.status == "cancelled":
                     let_go(change, after, "it was cancelled")
             change.add_facts(items=len(some))
@@ -202,7 +202,7 @@ def _parts(view: Reading, top: Item, goal: str) -> Iterator[_Part]:
 
 def _stays(line: Sequence[Item], top: int) -> bool:
     """Return whether what is claimed goes on when what is so many places above it closes."""
-    is_declared = any(not one.states.closes_itself for one in line[1 : top + 1])
+    is_declared = any(not part.states.closes_itself for part in line[1 : top + 1])
     return is_declared or line[0].category != "active"
 
 
@@ -210,13 +210,13 @@ def carry_on(context: Context) -> int:
     """Close the trees whose end somebody began who is gone; answer of how many."""
     now = context.ports.clock.now()
     with context.reading() as view:
-        left = [one for one in view.select(Ending, status="begun") if one.until < now]
-    for one in left:
-        ender = Ender(context, one.item, one.goal, one.reason)
-        ender.go_on(one.since)
+        overdue = [ending for ending in view.select(Ending, status="begun") if ending.until < now]
+    for closing in overdue:
+        ender = Ender(context, closing.item, closing.goal, closing.reason)
+        ender.go_on(closing.since)
         ender.close_below()
-        with recording(context, FINISHED, one.item) as change:
+        with recording(context, FINISHED, closing.item) as change:
             top = ender.top(change)
             if not top.is_closed:
-                drop(change, top, one.goal, one.reason)
-    return len(left)
+                drop(change, top, closing.goal, closing.reason)
+    return len(overdue)

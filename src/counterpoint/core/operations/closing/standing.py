@@ -167,8 +167,8 @@ def _open_below(change: Change, item: Item) -> list[Item]:
 
 def _refuse_waiting(change: Change, item: Item) -> None:
     """Raise NotReady if something that no word lifts is in the way of a part."""
-    found = holds_against_word(item, obstacles(change.writing, item))
-    reasons = [_waits_text(one) for one in found]
+    in_the_way = holds_against_word(item, obstacles(change.writing, item))
+    reasons = [_waits_text(obstacle) for obstacle in in_the_way]
     if reasons:
         raise NotReady("; ".join(reasons), hint="Complete or skip these first.", reasons=reasons)
 

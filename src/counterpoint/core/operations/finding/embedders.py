@@ -68,12 +68,12 @@ class AskedBefore:
 class ProviderEmbedder:
     """A model of a provider. It raises NotTrusted, NotFound, ProviderAway, CircuitOpen, ProviderFailed, BudgetSpent, InvalidInput."""
 
-    def __init__(self, ports: Ports, embeddings: Embeddings, said: SaidEmbedding) -> None:
+    def __init__(self, ports: Ports, embeddings: Embeddings, settings: SaidEmbedding) -> None:
         """Ask in the name of the product: no agent's session begins with a search."""
         caller = Caller(actor=Actor(kind="system", name="counterpoint"), root=Path())
         self._context = Context(ports=ports, caller=caller)
         self._embeddings = embeddings
-        self._said = said
+        self._said = settings
 
     @property
     def name(self) -> str:
@@ -97,42 +97,44 @@ class ProviderEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """Return the vector of each text; empty for one that says nothing."""
-        there = [text for text in texts if text.strip()]
-        found: list[bytes] = []
-        for start in range(0, len(there), AT_ONCE):
-            found += self._asked(there[start : start + AT_ONCE], "embedding", _SECONDS)
-        vectors = iter(found)
+        telling = [text for text in texts if text.strip()]
+        embedded: list[bytes] = []
+        for start in range(0, len(telling), AT_ONCE):
+            embedded += self._asked(telling[start : start + AT_ONCE], "embedding", _SECONDS)
+        vectors = iter(embedded)
         return [next(vectors) if text.strip() else b"" for text in texts]
 
     def question(self, text: str) -> bytes:
         """Return the vector of a question; the last ones are remembered."""
-        known = self._context.ports.remember(AskedBefore)
-        found = known.find(self.name, text)
-        if found is None:
-            (found,) = self._asked([text], "search", _QUESTION_SECONDS)
-            known.keep(self.name, text, found)
-        return found
+        cache = self._context.ports.remember(AskedBefore)
+        vector = cache.find(self.name, text)
+        if vector is None:
+            (vector,) = self._asked([text], "search", _QUESTION_SECONDS)
+            cache.keep(self.name, text, vector)
+        return vector
 
     def _asked(self, texts: Sequence[str], purpose: str, seconds: float) -> Sequence[bytes]:
-        context, said = self._context, self._said
-        limits = trusted(context, lambda one: models_loosened(one.models) is not None).models
-        provider = self._embeddings.provider(said)
+        context, settings = self._context, self._said
+        limits = trusted(
+            context, lambda checking: models_loosened(checking.models) is not None
+        ).models
+        provider = self._embeddings.provider(settings)
         if not provider.is_available:
             raise ProviderAway(f"{provider.name} cannot be asked: {provider.reason}")
         cut = [text[:_CHARACTERS] for text in texts]
         heard, results = Hearing(provider.name, None, None), list[Embedded]()
         most = sum(len(text.encode()) for text in cut) // BYTES_A_TOKEN + len(cut)
 
-        def attempt(left: float) -> Answer:
+        def attempt(seconds_left: float) -> Answer:
             with passing(context, f"embedding {provider.name}"):
-                found = self._embeddings.embed(provider, said, cut, left, heard)
-            results[:] = [found]
-            return _use(provider, found.tokens or most, limits)
+                embedded = self._embeddings.embed(provider, settings, cut, seconds_left, heard)
+            results[:] = [embedded]
+            return _use(provider, embedded.tokens or most, limits)
 
         order = Trying(
             asked=Asked(
                 provider=provider.name,
-                model=said.model,
+                model=settings.model,
                 purpose=purpose,
                 item="",
                 status="answered",
@@ -152,10 +154,10 @@ class ProviderEmbedder:
 def embedder_of(ports: Ports) -> Embedder | None:
     """Return the model that texts are found by; None without one. MalformedDocument."""
     embeddings = ports.embeddings()
-    said = embeddings.said() if embeddings is not None else None
-    if embeddings is None or said is None:
+    settings = embeddings.said() if embeddings is not None else None
+    if embeddings is None or settings is None:
         return ports.embedder()
-    return ProviderEmbedder(ports, embeddings, said)
+    return ProviderEmbedder(ports, embeddings, settings)
 
 
 def _micros(provider: Provider, tokens: int, limits: Modelling) -> int:

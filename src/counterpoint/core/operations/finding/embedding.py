@@ -49,7 +49,7 @@ class Embedding:
                 waiting = view.unembedded(model.name, min(SLICE, most - done))
             if not waiting:
                 return done or self._retire(model.name)
-            vectors = model.embed([one.text for one in waiting])
+            vectors = model.embed([row.text for row in waiting])
             with ports.store.writing(self._context.project) as writing:
                 writing.embed(model.name, list(zip(waiting, vectors, strict=True)))
             done += len(waiting)

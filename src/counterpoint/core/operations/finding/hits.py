@@ -53,14 +53,14 @@ class Meaning:
 
     def look_at(self, waiting: Sequence[Unembedded]) -> None:
         """Take rows that have no vector yet into the search."""
-        vectors = self.model.embed([one.text for one in waiting])
-        for one, vector in zip(waiting, vectors, strict=True):
+        vectors = self.model.embed([row.text for row in waiting])
+        for unembedded, vector in zip(waiting, vectors, strict=True):
             cosine = _cosine(self._vector, vector)
-            self._fresh[one.hit.number] = replace(one.hit, score=cosine), cosine
+            self._fresh[unembedded.hit.number] = replace(unembedded.hit, score=cosine), cosine
 
     def nearest(self, kinds: Sequence[str] = (), item: str = "", limit: int = _NEAR) -> list[Hit]:
         """Return the rows that are nearest, with the cosine as score, best first."""
-        found = self._view.nearest(
+        hits = self._view.nearest(
             self.model.name, self._vector, kinds=kinds, item=item, limit=limit
         )
         fresh = [
@@ -69,15 +69,15 @@ class Meaning:
             if (not kinds or hit.kind in kinds) and (not item or hit.item == item)
             if hit.score >= self.model.least and _is_seen(self._view, hit)
         ]
-        return sorted((*found, *fresh), key=lambda hit: -hit.score)[:limit]
+        return sorted((*hits, *fresh), key=lambda hit: -hit.score)[:limit]
 
     def cosines(self, hits: Sequence[Hit]) -> dict[int, float]:
         """Return how near hits are, by their numbers; those of which it is known."""
-        known = self._view.cosines(self.model.name, self._vector, [hit.number for hit in hits])
+        stored = self._view.cosines(self.model.name, self._vector, [hit.number for hit in hits])
         fresh = {
             hit.number: self._fresh[hit.number][1] for hit in hits if hit.number in self._fresh
         }
-        return known | fresh
+        return stored | fresh
 
 
 def meaning_of(ports: Ports, view: Reading, query: str) -> Meaning | None:
@@ -95,10 +95,10 @@ def meaning_of(ports: Ports, view: Reading, query: str) -> Meaning | None:
     if not vector:
         return None
     ports.remember(Searches).has_any = True
-    found = Meaning(view, model, vector)
+    meaning = Meaning(view, model, vector)
     if waiting := view.unembedded(model.name, _AT_ONCE):
-        found.look_at(waiting)
-    return found
+        meaning.look_at(waiting)
+    return meaning
 
 
 def _asked_elsewhere(
@@ -140,17 +140,17 @@ def find_hits(
         least=meaning.model.least if meaning else _ALONE,
     )
     page = [
-        replace(by_number[number], score=one.score)
-        for number, one in order[offset : offset + limit]
+        replace(by_number[number], score=rank.score)
+        for number, rank in order[offset : offset + limit]
     ]
     if len(page) < limit and len(hits) == CANDIDATES:
-        known = {hit.number for hit in near}
+        seen = {hit.number for hit in near}
         start = max(0, offset - len(order))
-        many = start + limit - len(page) + len(known)
+        many = start + limit - len(page) + len(seen)
         more = view.search(
             words, kinds=kinds, item=item, begun=begun, limit=many, offset=CANDIDATES
         )
-        behind = [hit for hit in more if hit.number not in known][start:]
+        behind = [hit for hit in more if hit.number not in seen][start:]
         page += [
             replace(hit, score=fit(hit.score / most, 0.0, weight).score)
             for hit in behind[: limit - len(page)]
@@ -177,10 +177,14 @@ def find_rows(
         ]
 
 
-def _cosine(one: bytes, other: bytes) -> float:
+def _cosine(first: bytes, other: bytes) -> float:
     """Return how near two vectors of length 1 are; 0 if one of them is empty."""
-    here, there = array("f", one), array("f", other)
-    return sum(map(mul, here, there)) if len(here) == len(there) else 0.0
+    left_numbers, right_numbers = array("f", first), array("f", other)
+    return (
+        sum(map(mul, left_numbers, right_numbers))
+        if len(left_numbers) == len(right_numbers)
+        else 0.0
+    )
 
 
 def _is_seen(view: Reading, hit: Hit) -> bool:

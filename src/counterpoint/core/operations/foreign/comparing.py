@@ -49,19 +49,21 @@ class Compared:
 
 
 def compared(
-    context: Context, settled: Settled, here: Here, without: Collection[str]
+    context: Context, settled: Settled, sources: Here, without: Collection[str]
 ) -> Iterator[Compared]:
     """Return every item of a source that is here compared with it, the lowest first."""
-    names = [name for name in reversed(settled.items) if name in here.ids and name not in without]
-    back = {item: name for name, item in here.ids.items()}
-    if here.root is not None:
-        back[here.root.id] = ""
+    names = [
+        name for name in reversed(settled.items) if name in sources.ids and name not in without
+    ]
+    back = {item: name for name, item in sources.ids.items()}
+    if sources.root is not None:
+        back[sources.root.id] = ""
     for start in range(0, len(names), _CHUNK):
         some = names[start : start + _CHUNK]
         with context.reading() as view:
-            around = Around(view, tuple(here.ids[name] for name in some))
+            around = Around(view, tuple(sources.ids[name] for name in some))
         for name in some:
-            yield around.compare(name, here.ids[name], settled.items[name], back)
+            yield around.compare(name, sources.ids[name], settled.items[name], back)
 
 
 class Around:
@@ -72,11 +74,13 @@ class Around:
         self.imported: defaultdict[str, dict[str, Json]] = defaultdict(dict)
         for attribute in view.select(Attribute, item=items, name=ATTRIBUTE):
             self.imported[attribute.item] = object_of(value_of(attribute))
-        self.labels = _grouped((one.item, one.name) for one in view.select(Label, item=items))
-        self.needs = _grouped((one.item, one.needs) for one in view.select(Dependency, item=items))
-        self.areas = _grouped((one.item, one.pattern) for one in view.select(Area, item=items))
+        self.labels = _grouped((label.item, label.name) for label in view.select(Label, item=items))
+        self.needs = _grouped(
+            (edge.item, edge.needs) for edge in view.select(Dependency, item=items)
+        )
+        self.areas = _grouped((area.item, area.pattern) for area in view.select(Area, item=items))
         criteria = view.select(Criterion, item=items, order="item,position")
-        self.criteria = _grouped((one.item, one.text) for one in criteria)
+        self.criteria = _grouped((criterion.item, criterion.text) for criterion in criteria)
         self.gates: defaultdict[str, list[Gate]] = defaultdict(list)
         for gate in view.select(Gate, item=items, order="item,name"):
             self.gates[gate.item].append(gate)
@@ -94,20 +98,20 @@ class Around:
 
     def compare(self, name: str, item: str, theirs: ForeignItem, back: dict[str, str]) -> Compared:
         """Return one item compared. back: the ids there by the items here."""
-        found, needs = self.items[item], self.needs[item]
+        current, needs = self.items[item], self.needs[item]
         values: dict[str, Any] = {
-            "title": found.title,
-            "body": found.body,
-            "state": found.status,
-            "priority": found.priority,
-            "assignee": found.assignee,
+            "title": current.title,
+            "body": current.body,
+            "state": current.status,
+            "priority": current.priority,
+            "assignee": current.assignee,
             # Where it was put here has no name there.
-            "parent": back.get(found.parent, f"item:{found.parent}"),
+            "parent": back.get(current.parent, f"item:{current.parent}"),
             "acceptance": tuple(self.criteria[item]),
             "areas": tuple(self.areas[item]),
             "labels": tuple(self.labels[item]),
-            "needs": tuple(back[one] for one in needs if one in back),
-            "profile": found.profile,
+            "needs": tuple(back[need] for need in needs if need in back),
+            "profile": current.profile,
             **self.asked(item),
         }
         imported = self.imported[item]
@@ -121,18 +125,18 @@ class Around:
             merged=merged,
             needs=frozenset(needs),
             last=last,
-            category=found.category,
+            category=current.category,
             closed_gates=frozenset(g.name for g in self.gates[item] if g.status == "closed"),
         )
 
 
-def known_items(context: Context, here: Here) -> list[KnownItem]:
+def known_items(context: Context, imported: Here) -> list[KnownItem]:
     """Return the items of a source that are here, as they were when it last came: by their ids, parents and titles there."""
     items: dict[str, KnownItem] = {}
-    names = list(here.ids)
+    names = list(imported.ids)
     for start in range(0, len(names), _CHUNK):
         some = names[start : start + _CHUNK]
-        ids = tuple(here.ids[name] for name in some)
+        ids = tuple(imported.ids[name] for name in some)
         with context.reading() as view:
             around = Around(view, ids)
             worked = {
@@ -140,8 +144,8 @@ def known_items(context: Context, here: Here) -> list[KnownItem]:
             }
         for name in some:
             item, last = (
-                around.items[here.ids[name]],
-                object_of(around.imported[here.ids[name]].get("last")),
+                around.items[imported.ids[name]],
+                object_of(around.imported[imported.ids[name]].get("last")),
             )
             has_ended = item.category != "open" and last.get("state", "open") == "open"
             items[name] = KnownItem(
@@ -168,17 +172,17 @@ def _from_the_top(items: Mapping[str, KnownItem]) -> Iterator[str]:
 
 def tags_of(context: Context, items: Iterable[str]) -> defaultdict[str, set[str]]:
     """Return the tags of all records of some items, by item."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    tags: defaultdict[str, set[str]] = defaultdict(set)
     names = tuple(items)
     for start in range(0, len(names), _CHUNK):
         with context.reading() as view:
-            for one in view.select(Record, item=names[start : start + _CHUNK]):
-                found[one.item].update(one.tags)
-    return found
+            for record in view.select(Record, item=names[start : start + _CHUNK]):
+                tags[record.item].update(record.tags)
+    return tags
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> defaultdict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    groups: defaultdict[str, list[str]] = defaultdict(list)
     for item, value in pairs:
-        found[item].append(value)
-    return found
+        groups[item].append(value)
+    return groups

@@ -35,13 +35,13 @@ class ForeignExports:
             items = list(_below(view, top))
             project = view.find(Project)
             title = top.title if top else project.title if project else self._context.project
-            found = [one for part in _chunks(items) for one in _items(view, part, top)]
+            work_items = [item for part in _chunks(items) for item in _items(view, part, top)]
         return ForeignWork(
             tool=TOOL,
             key=top.id if top else self._context.project,
             title=title,
             body=top.body if top else "",
-            items=tuple(found),
+            items=tuple(work_items),
         )
 
 
@@ -71,11 +71,15 @@ def _items(view: Reading, items: list[Item], top: Item | None) -> Iterator[Forei
     names = tuple(item.id for item in items)
     around = Around(view, names)
     notes: dict[str, list[ForeignNote]] = {}
-    for one in view.select(Record, item=names, order="number"):
-        if not is_told_again(one.tags, one.body):
-            text = one.body if one.kind == "comment" else f"{one.kind}: {one.title}\n\n{one.body}"
-            note = note_of(one.tags, text, one.agent, one.created_at)
-            notes.setdefault(one.item, []).append(note)
+    for record in view.select(Record, item=names, order="number"):
+        if not is_told_again(record.tags, record.body):
+            text = (
+                record.body
+                if record.kind == "comment"
+                else f"{record.kind}: {record.title}\n\n{record.body}"
+            )
+            note = note_of(record.tags, text, record.agent, record.created_at)
+            notes.setdefault(record.item, []).append(note)
     for item in items:
         is_top = top is not None and item.parent in {top.id, top.parent}
         yield ForeignItem(

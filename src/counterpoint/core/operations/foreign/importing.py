@@ -82,17 +82,17 @@ class ForeignImports:
 
     def _prepared(self, work: ForeignWork, source: Source, progress: Progress) -> _Arriving:
         settled = settle(work)
-        here = self._here(settled, source)
-        if here.root is not None and not has_ids_of_its_own(work):
-            settled = settle(renamed(work, settled.items, known_items(self._context, here)))
-        return _Arriving(self._context, settled, source, here, progress)
+        imported = self._here(settled, source)
+        if imported.root is not None and not has_ids_of_its_own(work):
+            settled = settle(renamed(work, settled.items, known_items(self._context, imported)))
+        return _Arriving(self._context, settled, source, imported, progress)
 
     def _here(self, settled: Settled, source: Source) -> Here:
         tool, prefix = settled.work.tool, _prefix(settled.work, source)
         key = source.name or settled.work.key
         with self._context.reading() as view:
-            known = view.find(Alias, _scope_of_sources(tool), key)
-            root = view.find(Item, known.item) if known else None
+            alias = view.find(Alias, _scope_of_sources(tool), key)
+            root = view.find(Item, alias.item) if alias else None
             names = dict(view.cells(Alias, ("name", "item"), scope=tool))
             ids = {
                 name.removeprefix(prefix): item
@@ -107,11 +107,11 @@ class ForeignImports:
                         hint="Give this source a name of its own with `--as NAME`.",
                     )
                 return Here(None, {})
-            place = object_of(attributes_of(view, root.id).get(ATTRIBUTE)).get("place")
+            origin = object_of(attributes_of(view, root.id).get(ATTRIBUTE)).get("place")
             own = {item for (item,) in view.cells(Item, ("id",), root=root.root)}
-        if not source.name and place != source.place:
+        if not source.name and origin != source.place:
             raise Conflict(
-                f"{root.id} came from {place}, and this is {source.place}",
+                f"{root.id} came from {origin}, and this is {source.place}",
                 hint=f"Repeat it with `--as NAME` if it is another source, with `--as {key}` if"
                 " that has moved here.",
             )
@@ -160,11 +160,11 @@ class _Arriving:
         for _, parent, draft in self._drafts():
             stuck += verbs.look(draft, parent)[1]
         new = set(self.new)
-        for one in compared(self.context, self.settled, self.here, new):
-            self._tell(one)
-        known = tags_of(self.context, self.here.ids.values())
+        for difference in compared(self.context, self.settled, self.here, new):
+            self._tell(difference)
+        tags_by_item = tags_of(self.context, self.here.ids.values())
         for name, item in self.settled.items.items():
-            tags = known[self.here.ids.get(name, "")]
+            tags = tags_by_item[self.here.ids.get(name, "")]
             self.records += sum(note.tags[-1] not in tags for note in self._notes(name, item))
         return stuck
 
@@ -176,14 +176,14 @@ class _Arriving:
             Items(self.context).edit(root.id, Edit(status="active", reason=self._reason))
         for name, parent, draft in self._drafts():
             self._reopen(name)
-            made = self._made(verbs, draft, parent)
-            if made is None:
+            created = self._made(verbs, draft, parent)
+            if created is None:
                 continue
-            self.stuck += made.deadlocks
+            self.stuck += created.deadlocks
             if self.here.root is None:
-                self.here.root = made.root
-            self._learn(tuple(item.id for item in made.items))
-            self._count(len(made.items))
+                self.here.root = created.root
+            self._learn(tuple(item.id for item in created.items))
+            self._count(len(created.items))
 
     def _made(self, verbs: Plans, draft: Draft, parent: str) -> CreatedPlan | None:
         """Make a tree; None if a rule refuses what is to go below something that is here, which is told."""
@@ -203,23 +203,23 @@ class _Arriving:
         if item.is_closed and not self.settled.is_closed(name):
             self._move(name, self.settled.items[name].state)
 
-    def _learn(self, made: tuple[str, ...]) -> None:
+    def _learn(self, item_ids: tuple[str, ...]) -> None:
         """Know which item each id there means now."""
         prefix, scope = _prefix(self.settled.work, self.source), self.settled.work.tool
         with self.context.reading() as view:
-            for start in range(0, len(made), _ASKED):
+            for start in range(0, len(item_ids), _ASKED):
                 # A database takes no more than 32,766 values in one question.
-                some = made[start : start + _ASKED]
+                some = item_ids[start : start + _ASKED]
                 names = view.cells(Alias, ("name", "item"), scope=scope, item=some)
                 self.here.ids.update((name.removeprefix(prefix), item) for name, item in names)
 
     def _drafts(self) -> Iterator[tuple[str, str, Draft]]:
         """Return what is to be made, each with what it goes below, by its id there and by its id here."""
-        aliases, kept = self._aliases(), {name: self._kept(name) for name in self.new}
+        aliases, attributes = self._aliases(), {name: self._kept(name) for name in self.new}
         if self.here.root is not None:
             root = self.here.root.id
             new = dict.fromkeys(self.new)
-            for parent, draft in drafts_of(self.settled, new, aliases, kept, self.here.ids):
+            for parent, draft in drafts_of(self.settled, new, aliases, attributes, self.here.ids):
                 yield parent, self.here.ids.get(parent, root), draft
             return
         work = self.settled.work
@@ -232,7 +232,7 @@ class _Arriving:
                 body=cleaned(work.body)[:BODY_LIMIT],
                 aliases=((_scope_of_sources(work.tool), self.source.name or work.key),),
                 attributes={ATTRIBUTE: {"tool": work.tool, "place": self.source.place}},
-                children=draft_below(self.settled, aliases, kept),
+                children=draft_below(self.settled, aliases, attributes),
             ),
         )
 
@@ -241,23 +241,27 @@ class _Arriving:
         scope = f"{tool}-short"
         with self.context.reading() as view:
             taken = {name for (name,) in view.cells(Alias, ("name",), scope=scope)}
-        found: dict[str, list[tuple[str, str]]] = {}
+        aliases: dict[str, list[tuple[str, str]]] = {}
         for name in self.new:
-            found[name] = [(tool, f"{prefix}{name}")]
+            aliases[name] = [(tool, f"{prefix}{name}")]
             short = self.settled.items[name].short
             if short and short not in taken:
                 taken.add(short)
-                found[name].append((scope, short))
-        return found
+                aliases[name].append((scope, short))
+        return aliases
 
     def _kept(self, name: str) -> dict[str, Json]:
         item = self.settled.items[name]
-        said: dict[str, Json] = {"tool": self.settled.work.tool, "id": name, "last": last_of(item)}
+        attribute: dict[str, Json] = {
+            "tool": self.settled.work.tool,
+            "id": name,
+            "last": last_of(item),
+        }
         if item.facts:
-            said["facts"] = dict(item.facts)
+            attribute["facts"] = dict(item.facts)
         if item.said:
-            said["state"] = item.said
-        return {ATTRIBUTE: said}
+            attribute["state"] = item.said
+        return {ATTRIBUTE: attribute}
 
     def bring_up(self) -> None:
         """Bring each item to what the source says: states and edges of new ones, and what changed of the others."""
@@ -265,8 +269,8 @@ class _Arriving:
         self._connect(new)
         for name in self.settled.later(new):
             self._move(name, self.settled.items[name].state)
-        for one in compared(self.context, self.settled, self.here, new):
-            self._apply(one)
+        for difference in compared(self.context, self.settled, self.here, new):
+            self._apply(difference)
             self._count(1)
 
     def _connect(self, new: Collection[str]) -> None:
@@ -275,73 +279,73 @@ class _Arriving:
         missing = compared(
             self.context, self.settled, self.here, set(self.settled.items) - set(new)
         )
-        for one in missing:
-            wanted = {ids[need] for need in self.settled.items[one.id].needs if need in ids}
-            if lacking := tuple(sorted(wanted - one.needs)):
-                self._edit(one.id, Edit(add_needs=lacking))
+        for difference in missing:
+            needs = {ids[need] for need in self.settled.items[difference.id].needs if need in ids}
+            if lacking := tuple(sorted(needs - difference.needs)):
+                self._edit(difference.id, Edit(add_needs=lacking))
 
-    def _apply(self, one: Compared) -> None:
-        self._tell(one)
-        found = one.merged
-        if not found.names:
-            if found.is_stale:
-                self._edit(one.id, Edit(attributes=self._told_last(one)))
+    def _apply(self, difference: Compared) -> None:
+        self._tell(difference)
+        merged = difference.merged
+        if not merged.names:
+            if merged.is_stale:
+                self._edit(difference.id, Edit(attributes=self._told_last(difference)))
             return
-        if "state" in found.fields and not self._move(one.id, found.fields["state"]):
+        if "state" in merged.fields and not self._move(difference.id, merged.fields["state"]):
             del self.changed[-1]
             return
-        self._bring_gates(one)
+        self._bring_gates(difference)
         ids, root = self.here.ids, self.here.root
         others = {"state", "parent", *GATES}
-        fields = {k: v for k, v in found.fields.items() if k not in others}
-        parent = found.fields.get("parent")
+        fields = {k: v for k, v in merged.fields.items() if k not in others}
+        parent = merged.fields.get("parent")
         edit = Edit(
             **fields,
             parent=None if parent is None else ids.get(parent, root.id if root else ""),
-            add_labels=found.add.get("labels", ()),
-            remove_labels=found.remove.get("labels", ()),
-            add_needs=tuple(ids[n] for n in found.add.get("needs", ()) if n in ids),
-            remove_needs=tuple(ids[n] for n in found.remove.get("needs", ()) if n in ids),
-            attributes=self._told_last(one),
+            add_labels=merged.add.get("labels", ()),
+            remove_labels=merged.remove.get("labels", ()),
+            add_needs=tuple(ids[n] for n in merged.add.get("needs", ()) if n in ids),
+            remove_needs=tuple(ids[n] for n in merged.remove.get("needs", ()) if n in ids),
+            attributes=self._told_last(difference),
         )
-        if not found.names:
+        if not merged.names:
             # All that the source changed was left as it is here.
             del self.changed[-1]
-        elif not self._edit(one.id, edit):
+        elif not self._edit(difference.id, edit):
             del self.changed[-1]
 
-    def _bring_gates(self, one: Compared) -> None:
+    def _bring_gates(self, difference: Compared) -> None:
         """Ask of an item what the source asks of it now; each that is not taken over is told with what changes it, and told again."""
-        found, item = one.merged, self.here.ids[one.id]
-        for name in [name for name in GATES if name in found.fields]:
-            value = found.fields[name]
-            why = self._reason_to_leave(one, name, value)
+        merged, item = difference.merged, self.here.ids[difference.id]
+        for name in [name for name in GATES if name in merged.fields]:
+            value = merged.fields[name]
+            why = self._reason_to_leave(difference, name, value)
             if not why:
                 try:
                     self._bring_gate(item, name, value)
                     continue
                 except CounterpointError as fault:
                     why = fault.message
-            del found.fields[name]
-            found.keep(name, one.last)
-            self._leave_gate(one, name, value, why)
-        self.changed[-1] = replace(self.changed[-1], fields=found.names)
+            del merged.fields[name]
+            merged.keep(name, difference.last)
+            self._leave_gate(difference, name, value, why)
+        self.changed[-1] = replace(self.changed[-1], fields=merged.names)
 
-    def _leave_gate(self, one: Compared, name: str, value: Any, why: str) -> None:
+    def _leave_gate(self, difference: Compared, name: str, value: Any, why: str) -> None:
         """Tell what the source asks of an item otherwise than it is asked here, and what changes that."""
-        item = Items(self.context).get(self.here.ids[one.id])
+        item = Items(self.context).get(self.here.ids[difference.id])
         cure = _cure(item, name, value)
-        left = Difference(id=one.id, item=item.id, fields=(name,), why=f"{why}{cure}")
-        self.kept.append(left)
+        untaken = Difference(id=difference.id, item=item.id, fields=(name,), why=f"{why}{cure}")
+        self.kept.append(untaken)
 
-    def _reason_to_leave(self, one: Compared, name: str, value: object) -> str:
+    def _reason_to_leave(self, difference: Compared, name: str, value: object) -> str:
         """Return why what is asked of an item stays as it is here; empty if it may change."""
-        item = Items(self.context).get(self.here.ids[one.id])
+        item = Items(self.context).get(self.here.ids[difference.id])
         if item.is_closed:
             return f"it is {item.status} here"
         if name == "approval" and value and item.category != "open":
             return "it has begun here, so nobody approves its start any more"
-        if name in FLAGS and not value and name not in one.closed_gates:
+        if name in FLAGS and not value and name not in difference.closed_gates:
             return "it was decided here"
         return ""
 
@@ -353,20 +357,27 @@ class _Arriving:
         else:
             Items(self.context).edit(item, Edit(**{name: value}))
 
-    def _told_last(self, one: Compared) -> dict[str, Json]:
+    def _told_last(self, difference: Compared) -> dict[str, Json]:
         """Return the attribute of an item with what came last now."""
-        return {ATTRIBUTE: {**object_of(self._kept(one.id)[ATTRIBUTE]), "last": one.merged.last}}
+        return {
+            ATTRIBUTE: {
+                **object_of(self._kept(difference.id)[ATTRIBUTE]),
+                "last": difference.merged.last,
+            }
+        }
 
-    def _tell(self, one: Compared) -> None:
-        item = self.here.ids[one.id]
+    def _tell(self, difference: Compared) -> None:
+        item = self.here.ids[difference.id]
         why = "changed there and here; it is as it was here"
-        if fields := tuple(name for name in one.merged.conflicts if name not in GATES):
-            self.kept.append(Difference(id=one.id, item=item, fields=fields, why=why))
-        for name in [name for name in one.merged.conflicts if name in GATES]:
-            value = getattr(self.settled.items[one.id], name)
-            self._leave_gate(one, name, value, why)
-        if one.merged.names:
-            self.changed.append(Difference(id=one.id, item=item, fields=one.merged.names))
+        if fields := tuple(name for name in difference.merged.conflicts if name not in GATES):
+            self.kept.append(Difference(id=difference.id, item=item, fields=fields, why=why))
+        for name in [name for name in difference.merged.conflicts if name in GATES]:
+            value = getattr(self.settled.items[difference.id], name)
+            self._leave_gate(difference, name, value, why)
+        if difference.merged.names:
+            self.changed.append(
+                Difference(id=difference.id, item=item, fields=difference.merged.names)
+            )
 
     def _move(self, name: str, state: str) -> bool:
         """Move an item to a state, by way of others if need be; answer whether it is there."""
@@ -395,17 +406,17 @@ class _Arriving:
 
     def write_down(self) -> None:
         """Keep what was said of items there, each once."""
-        known = tags_of(self.context, self.here.ids.values())
-        wanted = [
+        tags = tags_of(self.context, self.here.ids.values())
+        new_notes = [
             note
             for name, item in self.settled.items.items()
             if name in self.here.ids
             for note in self._notes(name, item)
-            if note.tags[-1] not in known[note.item]
+            if note.tags[-1] not in tags[note.item]
         ]
         verbs = Journal(self.context)
-        for start in range(0, len(wanted), _CHUNK):
-            some = wanted[start : start + _CHUNK]
+        for start in range(0, len(new_notes), _CHUNK):
+            some = new_notes[start : start + _CHUNK]
             with joined(self.context):
                 for note in some:
                     verbs.append(note)

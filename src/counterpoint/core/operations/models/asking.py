@@ -74,8 +74,8 @@ class ModelVerbs:
     def providers(self) -> tuple[Provider, ...]:
         """Return every provider that is known, with why it cannot be asked; MalformedDocument."""
         return tuple(
-            one if one.reason else self._seen(one)
-            for one in self._context.ports.models().providers()
+            candidate if candidate.reason else self._seen(candidate)
+            for candidate in self._context.ports.models().providers()
         )
 
     def standing(self) -> Standing:
@@ -88,19 +88,22 @@ class ModelVerbs:
 
     def find_kept(self, question: Question) -> Answer | None:
         """Return the answer that is kept for a question that names its provider; None without one."""
-        said = self.said()
-        provider = next((one for one in self.providers() if one.name == question.provider), None)
-        if provider is None or not is_kept(question) or not said.cache_seconds:
+        settings = self.said()
+        provider = next(
+            (candidate for candidate in self.providers() if candidate.name == question.provider),
+            None,
+        )
+        if provider is None or not is_kept(question) or not settings.cache_seconds:
             return None
-        wanted = replace(question, model=question.model or provider.model)
-        return self._kept(self._name_of(wanted, provider))
+        full = replace(question, model=question.model or provider.model)
+        return self._kept(self._name_of(full, provider))
 
     def kept(self, question: Question) -> Answer:
         """Return the answer that is kept for a question that names its provider; NotFound."""
-        found = self.find_kept(question)
-        if found is None:
+        answer = self.find_kept(question)
+        if answer is None:
             raise NotFound("this answer is not kept any more", hint="Ask again.")
-        return found
+        return answer
 
     def ask(
         self,
@@ -117,11 +120,15 @@ class ModelVerbs:
         """
         context = self._context
         refuse_early(context, question.item)
-        said = self.said()
-        provider = self._chosen(question, said)
+        settings = self.said()
+        provider = self._chosen(question, settings)
         question = replace(question, model=question.model or provider.model)
-        name = self._name_of(question, provider) if is_kept(question) and said.cache_seconds else ""
-        asked = Asked(
+        name = (
+            self._name_of(question, provider)
+            if is_kept(question) and settings.cache_seconds
+            else ""
+        )
+        use = Asked(
             provider=provider.name,
             model=question.model,
             purpose=question.purpose,
@@ -130,79 +137,83 @@ class ModelVerbs:
             began=context.ports.clock.now(),
             landed=landed,
         )
-        kept = self._kept(name) if name else None
-        if kept is not None:
-            keep(context, replace(asked, status="kept", answer=kept))
-            return kept
+        kept_answer = self._kept(name) if name else None
+        if kept_answer is not None:
+            keep(context, replace(use, status="kept", answer=kept_answer))
+            return kept_answer
         heard = Hearing(provider.name, watch, listen)
-        with self._set_aside(question, provider, said) as reserved:
-            asked = replace(asked, reserved=reserved)
-            return self._asked(_Order(question, provider, said, name), asked, heard)
+        with self._set_aside(question, provider, settings) as reserved:
+            use = replace(use, reserved=reserved)
+            return self._asked(_Order(question, provider, settings, name), use, heard)
 
     def at_most(self, question: Question) -> tuple[Provider, int | None]:
         """Return who would be asked, and what that costs at most in millionths of a dollar: None where no price is known. Nobody is asked.
 
         Raises NoProvider, NotFound, ProviderAway, NotTrusted, MalformedDocument.
         """
-        said = self.said()
-        provider = self._chosen(question, said)
-        if costs_nothing(provider, question.model or provider.model, said.prices):
+        settings = self.said()
+        provider = self._chosen(question, settings)
+        if costs_nothing(provider, question.model or provider.model, settings.prices):
             return provider, 0
-        price = price_of(question.model or provider.model, said.prices, PRICES)
+        price = price_of(question.model or provider.model, settings.prices, PRICES)
         return provider, None if price is None else most(price, question)
 
     def said(self) -> Modelling:
         """Return what the configuration says of models, as far as it counts; NotTrusted, MalformedDocument."""
-        return trusted(self._context, lambda said: models_loosened(said.models) is not None).models
+        return trusted(
+            self._context, lambda settings: models_loosened(settings.models) is not None
+        ).models
 
     def _seen(self, provider: Provider) -> Provider:
         """Return a provider that could be reached, with why it is passed over, if it is."""
         try:
-            said = self.said()
+            settings = self.said()
         except NotTrusted as fault:
             return replace(provider, reason=fault.message)
         reason, rests = resting(self._asking.circuit(provider.name).circuit())
-        priced = provider.is_free or price_of(provider.model, said.prices, PRICES) is not None
+        priced = provider.is_free or price_of(provider.model, settings.prices, PRICES) is not None
         if not rests and not priced:
             reason = f"no price of {provider.model or 'its model'} is known"
         return replace(provider, reason=reason, rests=rests)
 
-    def _chosen(self, question: Question, said: Modelling) -> Provider:
+    def _chosen(self, question: Question, settings: Modelling) -> Provider:
         if question.provider:
-            known = self._context.ports.models().providers()
-            found = named(question.provider, known)
+            providers = self._context.ports.models().providers()
+            provider = named(question.provider, providers)
         else:
-            found = first_of(in_order(self.providers(), said.order))
-        if not found.command or self._context.ports.checking is None:
-            return found
+            provider = first_of(in_order(self.providers(), settings.order))
+        if not provider.command or self._context.ports.checking is None:
+            return provider
         with self._context.reading() as view:
             project = view.find(Project)
-        return replace(found, search_path=project.search_path if project else "")
+        return replace(provider, search_path=project.search_path if project else "")
 
     def _set_aside(
-        self, question: Question, provider: Provider, said: Modelling
+        self, question: Question, provider: Provider, settings: Modelling
     ) -> AbstractContextManager[Reservation | None]:
         """Return what sets aside what a question costs at most while it is asked; BudgetSpent, InvalidInput without a price."""
-        if costs_nothing(provider, question.model, said.prices):
+        if costs_nothing(provider, question.model, settings.prices):
             return nullcontext()
-        price = price_of(question.model, said.prices, PRICES)
+        price = price_of(question.model, settings.prices, PRICES)
         if price is None:
             raise InvalidInput(
                 f"no price of the model {question.model[:80]!r} is known, so that no limit could be held",
                 hint="Ask another model, or have a person write its price into counterpoint.toml and run `counterpoint trust`.",
             )
-        return set_aside(self._context, said, most(price, question), question.limit_micros)
+        return set_aside(self._context, settings, most(price, question), question.limit_micros)
 
-    def _asked(self, order: _Order, asked: Asked, heard: Hearing) -> Answer:
+    def _asked(self, order: _Order, use: Asked, heard: Hearing) -> Answer:
         """Ask until there is an answer, or it is given up, and write that down."""
         context, question = self._context, order.question
         pause = context.ports.models().pause
         done = tried(
             context,
             Trying(
-                asked=asked,
+                asked=use,
                 seconds=question.timeout,
-                attempt=lambda left: self._tried(replace(question, timeout=left), order, heard),
+                attempt=lambda seconds_left: self._tried(
+                    replace(question, timeout=seconds_left), order, heard
+                ),
                 pause=lambda seconds: pause(seconds, heard),
                 heard=heard,
                 lost=lambda characters: self._lost(order, characters),
@@ -226,8 +237,12 @@ class ModelVerbs:
         is_free = costs_nothing(provider, question.model, order.said.prices)
         if is_free or answer.cost_micros >= 0 or price is None:
             return replace(answer, cost_micros=max(0, answer.cost_micros))
-        told = answer.tokens
-        tokens = told if told.input or told.output else sized(question, len(answer.text.encode()))
+        tokens_told = answer.tokens
+        tokens = (
+            tokens_told
+            if tokens_told.input or tokens_told.output
+            else sized(question, len(answer.text.encode()))
+        )
         return replace(answer, cost_micros=cost(price, tokens))
 
     def _lost(self, order: _Order, characters: int) -> int:
@@ -244,32 +259,32 @@ class ModelVerbs:
             key = self._context.ports.remember(AnswerKeys).of(self._context)
         except Unavailable:
             return ""
-        told = {
+        key_parts = {
             "provider": [provider.name, provider.kind, provider.address],
             "model": question.model,
             "system": question.system,
-            "messages": [[one.role, one.text] for one in question.messages],
+            "messages": [[message.role, message.text] for message in question.messages],
             "limits": [question.max_tokens, repr(question.temperature)],
             "schema": canonical.dump_any(dict(question.schema)) if question.schema else "",
             "sample": question.sample,
         }
-        return hmac.new(key, canonical.dump(told), sha256).hexdigest()
+        return hmac.new(key, canonical.dump(key_parts), sha256).hexdigest()
 
     def _kept(self, name: str) -> Answer | None:
         with self._context.reading() as view:
-            found = view.find(KeptAnswer, name)
-        if found is None or found.expires_at <= self._context.ports.clock.now():
+            stored = view.find(KeptAnswer, name)
+        if stored is None or stored.expires_at <= self._context.ports.clock.now():
             return None
-        if found.text == REDACTED:
+        if stored.text == REDACTED:
             return None
         tokens = Tokens(
-            input=found.input_tokens, cached=found.cached_tokens, output=found.output_tokens
+            input=stored.input_tokens, cached=stored.cached_tokens, output=stored.output_tokens
         )
         return Answer(
-            text=found.text,
-            stop=found.stop,
-            provider=found.provider,
-            model=found.model,
+            text=stored.text,
+            stop=stored.stop,
+            provider=stored.provider,
+            model=stored.model,
             tokens=tokens,
             cost_micros=0,
             is_kept=True,

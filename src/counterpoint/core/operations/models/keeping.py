@@ -55,49 +55,49 @@ class Asked:
     reserved: Reservation | None = None
 
 
-def keep(context: Context, asked: Asked) -> ModelUse:
+def keep(context: Context, draft: Asked) -> ModelUse:
     """Write down a use of a model, in a transaction of its own; return it."""
     alone = replace(context, unit=None)
-    with recording(alone, "model.asked", asked.item) as change:
+    with recording(alone, "model.asked", draft.item) as change:
         change.open_session()
-        use = _use(change, asked)
+        use = _use(change, draft)
         change.put(use)
         _add(change, use)
-        if asked.reserved is not None:
-            asked.reserved.give_back(change)
-        if asked.name and asked.answer is not None:
-            _keep_answer(change, asked, asked.answer)
+        if draft.reserved is not None:
+            draft.reserved.give_back(change)
+        if draft.name and draft.answer is not None:
+            _keep_answer(change, draft, draft.answer)
         change.add_facts(provider=use.provider, model=use.model, status=use.status)
         change.add_facts(purpose=use.purpose, cost_micros=use.cost_micros)
-        if asked.landed is not None and asked.answer is not None:
-            asked.landed(change, asked.answer)
-    if asked.reserved is not None:
-        asked.reserved.is_held = False
+        if draft.landed is not None and draft.answer is not None:
+            draft.landed(change, draft.answer)
+    if draft.reserved is not None:
+        draft.reserved.is_held = False
     return use
 
 
-def _use(change: Change, asked: Asked) -> ModelUse:
-    answer, actor = asked.answer, change.context.caller.actor
-    paid = answer if asked.status != "kept" else None
+def _use(change: Change, draft: Asked) -> ModelUse:
+    answer, actor = draft.answer, change.context.caller.actor
+    paid = answer if draft.status != "kept" else None
     return change.masked(
         ModelUse(
             project=change.context.project,
             number=change.next_number(ModelUse),
-            provider=asked.provider,
-            model=answer.model if answer else asked.model,
-            purpose=asked.purpose,
-            item=asked.item,
+            provider=draft.provider,
+            model=answer.model if answer else draft.model,
+            purpose=draft.purpose,
+            item=draft.item,
             session=actor.session,
             agent=actor.name,
-            status=asked.status,
-            fault=asked.fault,
+            status=draft.status,
+            fault=draft.fault,
             stop=answer.stop if answer else "",
             input_tokens=paid.tokens.input if paid else 0,
             cached_tokens=paid.tokens.cached if paid else 0,
             output_tokens=paid.tokens.output if paid else 0,
-            cost_micros=(paid.cost_micros if paid else 0) + asked.lost,
-            duration_ms=max(0, elapsed_ms(asked.began, change.clock)),
-            attempts=asked.attempts,
+            cost_micros=(paid.cost_micros if paid else 0) + draft.lost,
+            duration_ms=max(0, elapsed_ms(draft.began, change.clock)),
+            attempts=draft.attempts,
             created_at=change.now,
         )
     )
@@ -106,7 +106,7 @@ def _use(change: Change, asked: Asked) -> ModelUse:
 def _add(change: Change, use: ModelUse) -> None:
     """Add a use to the sums of its day."""
     day = day_of(change.now)
-    found = change.find(ModelDay, day, use.provider, use.model, use.purpose) or ModelDay(
+    day_row = change.find(ModelDay, day, use.provider, use.model, use.purpose) or ModelDay(
         project=use.project,
         day=day,
         provider=use.provider,
@@ -123,30 +123,30 @@ def _add(change: Change, use: ModelUse) -> None:
     )
     change.put(
         replace(
-            found,
-            requests=found.requests + 1,
-            kept=found.kept + (use.status == "kept"),
-            failures=found.failures + (use.status in {"failed", "cancelled"}),
-            input_tokens=found.input_tokens + use.input_tokens,
-            cached_tokens=found.cached_tokens + use.cached_tokens,
-            output_tokens=found.output_tokens + use.output_tokens,
-            cost_micros=found.cost_micros + use.cost_micros,
+            day_row,
+            requests=day_row.requests + 1,
+            kept=day_row.kept + (use.status == "kept"),
+            failures=day_row.failures + (use.status in {"failed", "cancelled"}),
+            input_tokens=day_row.input_tokens + use.input_tokens,
+            cached_tokens=day_row.cached_tokens + use.cached_tokens,
+            output_tokens=day_row.output_tokens + use.output_tokens,
+            cost_micros=day_row.cost_micros + use.cost_micros,
             updated_at=change.now,
         )
     )
 
 
-def _keep_answer(change: Change, asked: Asked, answer: Answer) -> None:
+def _keep_answer(change: Change, draft: Asked, answer: Answer) -> None:
     """Keep an answer in the place of one before, and take some away that nobody may use any more."""
     view = change.writing
     for old in view.select(KeptAnswer, order="expires_at", limit=_FEW):
-        if old.expires_at <= change.now and old.name != asked.name:
+        if old.expires_at <= change.now and old.name != draft.name:
             change.drop(old)
-    change.find(KeptAnswer, asked.name)
+    change.find(KeptAnswer, draft.name)
     change.put(
         KeptAnswer(
             project=change.context.project,
-            name=asked.name,
+            name=draft.name,
             provider=answer.provider,
             model=answer.model,
             text=Prose(answer.text),
@@ -155,6 +155,6 @@ def _keep_answer(change: Change, asked: Asked, answer: Answer) -> None:
             cached_tokens=answer.tokens.cached,
             output_tokens=answer.tokens.output,
             created_at=change.now,
-            expires_at=later(change.now, asked.seconds),
+            expires_at=later(change.now, draft.seconds),
         )
     )

@@ -35,16 +35,16 @@ class Reservation:
         # Who took this process for gone, as one of another machine that was silent for long, has taken it away.
         if row is None:
             return
-        left = max(0, row.cost_micros - self.micros)
-        if left:
-            change.put(replace(row, cost_micros=left, updated_at=change.now))
+        micros_left = max(0, row.cost_micros - self.micros)
+        if micros_left:
+            change.put(replace(row, cost_micros=micros_left, updated_at=change.now))
         else:
             change.drop(row)
 
 
 @contextmanager
 def set_aside(
-    context: Context, said: Modelling, comes_to: int, most: int | None = None
+    context: Context, limits: Modelling, comes_to: int, most: int | None = None
 ) -> Generator[Reservation]:
     """Have what something costs at most reserved while it is asked; BudgetSpent. most: what this alone may cost.
 
@@ -53,16 +53,16 @@ def set_aside(
     refuse_beyond(most, comes_to)
     alone = replace(context, unit=None)
     with recording(alone, "model.reserved") as change:
-        refuse_overspent(said, _spent(change), comes_to, change.now)
-        held = Reservation(day=day_of(change.now), micros=comes_to)
-        _add(change, held)
+        refuse_overspent(limits, _spent(change), comes_to, change.now)
+        reservation = Reservation(day=day_of(change.now), micros=comes_to)
+        _add(change, reservation)
     try:
-        yield held
+        yield reservation
     finally:
-        if held.is_held:
+        if reservation.is_held:
             with recording(alone, "model.reserved") as change:
-                held.give_back(change)
-                held.is_held = False
+                reservation.give_back(change)
+                reservation.is_held = False
 
 
 def _spent(change: Change) -> Spent:
@@ -80,11 +80,11 @@ def _spent(change: Change) -> Spent:
     return Spent(today=today, ever=ever)
 
 
-def _add(change: Change, held: Reservation) -> None:
-    before = _mine(change, held.day)
+def _add(change: Change, reservation: Reservation) -> None:
+    before = _mine(change, reservation.day)
     row = before or ModelDay(
         project=change.context.project,
-        day=held.day,
+        day=reservation.day,
         provider=change.context.ports.host.name,
         model="",
         purpose=RESERVED,
@@ -97,7 +97,9 @@ def _add(change: Change, held: Reservation) -> None:
         cost_micros=0,
         updated_at=change.now,
     )
-    change.put(replace(row, cost_micros=row.cost_micros + held.micros, updated_at=change.now))
+    change.put(
+        replace(row, cost_micros=row.cost_micros + reservation.micros, updated_at=change.now)
+    )
 
 
 def _mine(change: Change, day: str) -> ModelDay | None:

@@ -94,8 +94,8 @@ def refuse_early(context: Context, item: str) -> None:
     with context.reading() as view:
         if item and view.find(Item, item) is None:
             raise missing(Item, item)
-        here = context.caller.actor.session
-        session = view.find(Session, here) if here else None
+        own_session = context.caller.actor.session
+        session = view.find(Session, own_session) if own_session else None
     if session is not None:
         session.refuse_ended()
 
@@ -105,15 +105,15 @@ def trusted(context: Context, loosens: Callable[[Checking], bool]) -> Checking:
     ports = context.ports
     if ports.checking is None:
         return Checking()
-    said = ports.checking()
-    if not loosens(said):
-        return said
+    checking = ports.checking()
+    if not loosens(checking):
+        return checking
     with context.reading() as view:
-        found = view.find(Project)
-    kept, path = (found.trusted, found.search_path) if found else ("", "")
-    if not is_trusted(said, kept, path):
+        project = view.find(Project)
+    trusted_digest, path = (project.trusted, project.search_path) if project else ("", "")
+    if not is_trusted(checking, trusted_digest, path):
         raise NotTrusted
-    return said
+    return checking
 
 
 @frozen
@@ -135,7 +135,7 @@ class Trying:
 def tried(context: Context, order: Trying) -> Asked:
     """Return what came of asking until there was an answer; if it is given up that is written down, and raised."""
     attempts, lost, is_out = 0, 0, False
-    asked, began = order.asked, order.asked.began
+    use, began = order.asked, order.asked.began
 
     def left() -> float:
         return order.seconds - elapsed_ms(began, context.ports.clock.now()) / 1000
@@ -161,9 +161,9 @@ def tried(context: Context, order: Trying) -> Asked:
         status: UseStatus = "failed" if is_failed else "cancelled"
         # Who was not even asked is no use of it.
         if attempts > 1 or not isinstance(fault, CircuitOpen):
-            keep(context, replace(asked, status=status, fault=code, attempts=attempts, lost=lost))
+            keep(context, replace(use, status=status, fault=code, attempts=attempts, lost=lost))
         raise
-    return replace(asked, attempts=attempts, answer=answer, lost=lost)
+    return replace(use, attempts=attempts, answer=answer, lost=lost)
 
 
 def _lost(order: Trying, fault: BaseException) -> int:

@@ -46,7 +46,7 @@ def holder_of(view: Reading, parent: str, draft: Draft) -> Item | None:
 def put_items(
     change: Change,
     planned: Sequence[Planned],
-    made: list[Item],
+    items: list[Item],
     batch: Sequence[Planned],
     parent: str,
     *,
@@ -54,7 +54,7 @@ def put_items(
 ) -> None:
     """Put some items of a plan, each with the count of what will be in its way.
 
-    made: those before them, to which they are added. first: the number of the plan's first item; 0: the next one.
+    items: those before them, to which they are added. first: the number of the plan's first item; 0: the next one.
     """
     project = change.get(Project)
     for part in batch:
@@ -63,19 +63,19 @@ def put_items(
             position = next_position(change, parent)
             number = first or change.next_number(Item)
         else:
-            above, position, number = made[part.parent], part.position, made[-1].number + 1
+            above, position, number = items[part.parent], part.position, items[-1].number + 1
         item = _item(change, project, number, part, above, position)
-        held = int(above is not None and above.blockers > 0)
+        held_above = int(above is not None and above.blockers > 0)
         unfinished = sum(not planned[need].draft.done for need in part.needs)
         parked = int(item.status in item.states.parked)
-        waits = held + unfinished + parked + int(part.draft.approval and not part.draft.done)
-        item = replace(item, held=held, blockers=waits)
+        waits = held_above + unfinished + parked + int(part.draft.approval and not part.draft.done)
+        item = replace(item, held=held_above, blockers=waits)
         _put_with_facets(change, item, part.draft)
         if item.category != "open":
             # Work that comes as begun or done is put down to whoever says so.
             with change.writing.unveiled():
                 note_part(change, item.id, below=parent if first else "")
-        made.append(item)
+        items.append(item)
 
 
 def _item(
@@ -91,14 +91,14 @@ def _item(
     states = lifecycle(draft.lifecycle) if draft.lifecycle else usual
     status = "done" if draft.done else draft.status or states.first
     name = f"{project.prefix}-{number}"
-    asked = {one: getattr(draft, one) for one in shared_fields(Draft, Item)}
+    copied = {name: getattr(draft, name) for name in shared_fields(Draft, Item)}
     settled: dict[str, Any] = {
         "title": draft.title.strip(),
         "lifecycle": states.name,
         "status": status,
     }
     return Item(
-        **(asked | settled),
+        **(copied | settled),
         project=project.project,
         id=name,
         number=number,
@@ -156,8 +156,8 @@ def _gates_of(change: Change, item: Item, draft: Draft) -> list[Gate]:
         updated_at=change.now,
     )
     gates = [
-        replace(plain, name=f"check-{place}", kind="check", argv=Proses(argv))
-        for place, argv in enumerate(draft.checks, 1)
+        replace(plain, name=f"check-{number}", kind="check", argv=Proses(argv))
+        for number, argv in enumerate(draft.checks, 1)
     ]
     if draft.artifact:
         gates.append(replace(plain, name="artifact", kind="artifact"))
@@ -172,18 +172,18 @@ def put_edges(
     change: Change, planned: Sequence[Planned], names: Sequence[str], batch: range
 ) -> None:
     """Let some items of a plan wait for others of it: `plan_of` has ruled out circles."""
-    for place in batch:
-        for need in planned[place].needs:
+    for index in batch:
+        for need in planned[index].needs:
             change.put(
-                Dependency(project=change.context.project, item=names[place], needs=names[need])
+                Dependency(project=change.context.project, item=names[index], needs=names[need])
             )
 
 
 def wait_outside(
-    change: Change, planned: Sequence[Planned], made: Sequence[Item], *, is_known: bool
+    change: Change, planned: Sequence[Planned], items: Sequence[Item], *, is_known: bool
 ) -> None:
     """Let items of a plan wait for what is outside of it. is_known: whether each is asked for a circle."""
-    for place, part in enumerate(planned):
+    for index, part in enumerate(planned):
         for name in part.outside:
-            item = change.get(Item, made[place].id)
+            item = change.get(Item, items[index].id)
             depend(change, item, change.get(Item, name), is_known=is_known)

@@ -162,13 +162,13 @@ class Stager:
         )
 
     def _found(self, change: Change) -> Staging:
-        found = change.find(Staging, self._first)
-        if found is None or found.status != "hidden" or not found.until:
+        staging = change.find(Staging, self._first)
+        if staging is None or staging.status != "hidden" or not staging.until:
             raise StaleVersion(
                 "this plan was given up, as nothing was heard of it for so long",
                 hint="Nothing is left of it: repeat the call.",
             )
-        return found
+        return staging
 
     def _ready(self) -> list[str]:
         """Return what can be taken when all see the plan, but for what waits for something outside."""
@@ -207,9 +207,9 @@ class Stager:
         if position != root.position:
             root = replace(root, position=position)
             change.put(root)
-        held = int(above.blockers > 0)
-        if held != root.held:
-            shift(change, replace(root, held=held), held - root.held)
+        held_above = int(above.blockers > 0)
+        if held_above != root.held:
+            shift(change, replace(root, held=held_above), held_above - root.held)
         if any(item.category != "open" for item in self.made):
             note_part(change, above.id)
 
@@ -223,11 +223,11 @@ def tidy(context: Context) -> int:
     """Take away what is left of plans whose maker is gone; answer of how many."""
     with context.reading() as view:
         hidden = view.select(Staging, status="hidden")
-    left = [one for one in hidden if one.until < context.ports.clock.now()]
-    for one in left:
-        while _take_away(context, one.first, before=context.ports.clock.now()):
+    abandoned = [staging for staging in hidden if staging.until < context.ports.clock.now()]
+    for hidden_plan in abandoned:
+        while _take_away(context, hidden_plan.first, before=context.ports.clock.now()):
             pass
-    return len(left)
+    return len(abandoned)
 
 
 def _take_away(context: Context, first: int, before: Timestamp | None = None) -> bool:
@@ -236,17 +236,17 @@ def _take_away(context: Context, first: int, before: Timestamp | None = None) ->
     before: leave it to whoever makes it, if he has put something since; None if that is the caller.
     """
     with recording(context, ABANDONED) as change:
-        found = change.find(Staging, first)
-        is_mine = before is None or (found is not None and found.until < before)
-        if found is None or found.status != "hidden" or not is_mine:
+        staging = change.find(Staging, first)
+        is_mine = before is None or (staging is not None and staging.until < before)
+        if staging is None or staging.status != "hidden" or not is_mine:
             return False
         with change.writing.unveiled():
             behind = (first - 1,)
             some = change.writing.select(Item, order="number", after=behind, limit=SLICE)
-            items = [item for item in some if item.number <= found.last]
+            items = [item for item in some if item.number <= staging.last]
             _drop(change, items)
         is_over = len(items) < SLICE
-        change.put(replace(found, status="gone" if is_over else "hidden", until=""))
+        change.put(replace(staging, status="gone" if is_over else "hidden", until=""))
         change.subject = f"{change.get(Project).prefix}-{first}"
         change.add_facts(items=len(items))
         return not is_over

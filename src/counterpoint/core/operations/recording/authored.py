@@ -48,7 +48,7 @@ class OpenRange:
     def asked(self) -> tuple[WriterGrowth, Frontier]:
         """Return what a signer is asked for, and the edge when it has signed that."""
         edge, proof = extended(self.signed, self.leaves)
-        asked = WriterGrowth(
+        growth = WriterGrowth(
             writer=self.writer,
             first=self.first,
             last=self.last,
@@ -57,7 +57,7 @@ class OpenRange:
             before=self.signed.size,
             proof=tuple(proof),
         )
-        return asked, edge
+        return growth, edge
 
 
 @mutable
@@ -81,32 +81,34 @@ class Authored:
     def next(self) -> int:
         """The place from which on nothing was looked at; -1 if nothing was ever noted."""
         if self._next < 0 and self.log:
-            self._next = min(place for _, place, _ in tuple(self.log))
+            self._next = min(sequence for _, sequence, _ in tuple(self.log))
         return self._next
 
     def take(self, leaves: Sequence[bytes]) -> Iterator[int]:
         """Take in the leaf hashes from `next` on; answer the places of those that somebody else appended."""
         while self.log:
-            writer, place, leaf = self.log.popleft()
-            self._noted[leaf] = writer, place
-        for place, leaf in enumerate(leaves, self._next):
+            writer, sequence, leaf = self.log.popleft()
+            self._noted[leaf] = writer, sequence
+        for sequence, leaf in enumerate(leaves, self._next):
             # Kept in step: whoever takes may be stopped between two.
-            self._next = place + 1
+            self._next = sequence + 1
             writer, noted = self._noted.get(leaf, ("", -1))
-            if noted != place:
-                yield place
+            if noted != sequence:
+                yield sequence
                 continue
-            found = self._open.get(writer)
-            if found is None:
-                found = self._open[writer] = OpenRange(writer=writer, first=place)
-            if not found.leaves:
-                found.since = place
-            found.last = place
-            found.leaves.append(leaf)
+            open_range = self._open.get(writer)
+            if open_range is None:
+                open_range = self._open[writer] = OpenRange(writer=writer, first=sequence)
+            if not open_range.leaves:
+                open_range.since = sequence
+            open_range.last = sequence
+            open_range.leaves.append(leaf)
         if len(self._open) > WRITERS:
-            self._open = {name: one for name, one in self._open.items() if one.waits}
+            self._open = {
+                name: open_range for name, open_range in self._open.items() if open_range.waits
+            }
         # What did not land by now was undone: its place is taken.
-        self._noted = {leaf: one for leaf, one in self._noted.items() if one[1] >= self._next}
+        self._noted = {leaf: noted for leaf, noted in self._noted.items() if noted[1] >= self._next}
 
     def forget(self) -> None:
         """Begin anew: the ledger is shorter than it was."""
@@ -119,32 +121,37 @@ class Authored:
 
     def end(self, writer: str) -> None:
         """End the range of a writer for whom somebody else has appended."""
-        found = self._open.pop(writer, None)
-        if found is not None and found.waits:
-            self._ended.append(found)
+        ended = self._open.pop(writer, None)
+        if ended is not None and ended.waits:
+            self._ended.append(ended)
 
-    def settle(self, one: OpenRange, edge: Frontier, made: WriterSignature | None) -> None:
+    def settle(
+        self, open_range: OpenRange, edge: Frontier, signature: WriterSignature | None
+    ) -> None:
         """Take in what a signer said to a range.
 
         Where it does not go on with one, what waits becomes a range of its own; where it does not sign that either, it stays unsigned.
         """
-        leaves, one.leaves = one.leaves, []
-        if made is not None:
-            one.signed = edge
-            self.made.append(made)
+        leaves, open_range.leaves = open_range.leaves, []
+        if signature is not None:
+            open_range.signed = edge
+            self.made.append(signature)
             return
-        is_open = self._open.get(one.writer) is one
+        is_open = self._open.get(open_range.writer) is open_range
         if is_open:
-            del self._open[one.writer]
-        if not one.signed.size:
+            del self._open[open_range.writer]
+        if not open_range.signed.size:
             return
-        rest = replace(one, first=one.since, signed=Frontier(), leaves=leaves)
+        remainder = replace(open_range, first=open_range.since, signed=Frontier(), leaves=leaves)
         if is_open:
-            self._open[one.writer] = rest
+            self._open[open_range.writer] = remainder
         else:
-            self._ended.append(rest)
+            self._ended.append(remainder)
 
     def waiting(self) -> list[OpenRange]:
         """List the ranges of which something is not signed."""
-        self._ended = [one for one in self._ended if one.waits]
-        return [*self._ended, *(one for one in self._open.values() if one.waits)]
+        self._ended = [open_range for open_range in self._ended if open_range.waits]
+        return [
+            *self._ended,
+            *(open_range for open_range in self._open.values() if open_range.waits),
+        ]

@@ -115,9 +115,9 @@ def refuse_unsigned_act(change: Change, act: str, instead: Act | str) -> None:
 def refuse_untold(change: Change, act: str, instead: Act | str) -> None:
     """Raise Forbidden to whoever may be any agent that is known, and to what a server has started."""
     context = change.context
-    found = acting(change)
-    is_untold = found == "agent" and context.caller.actor.kind != "agent"
-    if found == "nobody" or (is_untold and not _is_known(change.writing, context)):
+    authority = acting(change)
+    is_untold = authority == "agent" and context.caller.actor.kind != "agent"
+    if authority == "nobody" or (is_untold and not _is_known(change.writing, context)):
         raise refusal(change.writing, context, act, instead)
 
 
@@ -165,10 +165,10 @@ def way_past_doubt(view: Reading, context: Context) -> str:
 
 def why_no_person(view: Reading, context: Context) -> str:
     """Return why whoever sits at the command line counts as no person; empty if he does."""
-    found = authority_of(view, context)
-    if found in PEOPLE:
+    authority = authority_of(view, context)
+    if authority in PEOPLE:
         return ""
-    if found == "nobody":
+    if authority == "nobody":
         return SERVED
     name = context.caller.actor.name
     if _is_known(view, context):
@@ -192,10 +192,10 @@ def _may_be_agent(view: Reading, context: Context, *, beside_unseen: bool) -> bo
     if _has_written(view, context):
         return True
     origin = context.caller.origin
-    known = view.select(Connection, boot=(origin.boot, COVERED))
+    connections = view.select(Connection, boot=(origin.boot, COVERED))
     if beside_unseen:
-        known = [one for one in known if not is_unseen(one)]
-    return may_be_agent(origin, [*known, *context.ports.connected()])
+        connections = [connection for connection in connections if not is_unseen(connection)]
+    return may_be_agent(origin, [*connections, *context.ports.connected()])
 
 
 def _has_written(view: Reading, context: Context) -> bool:

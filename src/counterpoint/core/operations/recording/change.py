@@ -90,48 +90,48 @@ class Change:
 
     def find(self, noun: type[N], *key: Cell) -> N | None:
         """Return the row with this key, or None; what was read or written here is not read again."""
-        known = self._seen.get((noun.table, key))
-        if known is not None:
-            return cast("N", known)
-        found = self.writing.find(noun, *key)
-        if found is not None:
-            self._seen[noun.table, key] = found
-        return found
+        seen = self._seen.get((noun.table, key))
+        if seen is not None:
+            return cast("N", seen)
+        row = self.writing.find(noun, *key)
+        if row is not None:
+            self._seen[noun.table, key] = row
+        return row
 
     def get(self, noun: type[N], *key: Cell) -> N:
         """Return the row with this key; NotFound."""
-        found = self.find(noun, *key)
-        if found is None:
+        row = self.find(noun, *key)
+        if row is None:
             raise missing(noun, *key)
-        return found
+        return row
 
     def select(self, noun: type[N], *, order: str = "", **equal: Filter) -> list[N]:
         """Return the rows whose columns equal the filters."""
-        found = self.writing.select(noun, order=order, after=(), limit=None, **equal)
-        for row in found:
+        rows = self.writing.select(noun, order=order, after=(), limit=None, **equal)
+        for row in rows:
             self._seen[self._place(row)] = row
-        return found
+        return rows
 
     def as_left(self, noun: N) -> N:
         """Return a row as this change has left it; as it is if nothing here has touched it."""
-        place = self._place(noun)
-        if place in self._revised and place not in self._seen:
-            return replace(noun, **self._revised[place])
-        return cast("N", self._seen.get(place, noun))
+        row_key = self._place(noun)
+        if row_key in self._revised and row_key not in self._seen:
+            return replace(noun, **self._revised[row_key])
+        return cast("N", self._seen.get(row_key, noun))
 
     def put(self, noun: Noun) -> None:
         """Write a row: only the changed columns if it was read here before."""
         kind = type(noun)
         clean = masked(noun, self.context.ports.secrets)
         key: dict[str, Any] = {name: getattr(noun, name) for name in kind.key[1:]}
-        place = kind.table, tuple(key.values())
-        before = self._seen.get(place)
+        row_key = kind.table, tuple(key.values())
+        before = self._seen.get(row_key)
         if kind in _WATCHED and self.context.ports.under_way.free != self.writing.project:
             for item in disturbed(before, clean):
                 self.refuse_closing(item)
         elif kind is Ending:
             self.context.ports.under_way.write()
-        self._seen[place] = clean
+        self._seen[row_key] = clean
         actor = self.context.caller.actor
         origin = Origin(self.now, actor.name, actor.session)
         if before is None:
@@ -147,8 +147,8 @@ class Change:
                 self._keep_texts()
             self.writing.change(kind, key, changed)
             # What a reader of the ledger knows of the row before, and need not be told again.
-            told = {name: getattr(before, name) for name, _ in rules(kind, whole=False)}
-            image = compact_change(kind, told, changed, origin)
+            derived = {name: getattr(before, name) for name, _ in rules(kind, whole=False)}
+            image = compact_change(kind, derived, changed, origin)
             self._log(kind, key, image, whole=False)
 
     def revise(
@@ -173,15 +173,17 @@ class Change:
                 for name, old, value in zip(columns, was, values, strict=True)
                 if value != old
             }
-            place = noun.table, key
-            if place in self._seen:
-                self._seen[place] = replace(self._seen[place], **changed)
+            row_key = noun.table, key
+            if row_key in self._seen:
+                self._seen[row_key] = replace(self._seen[row_key], **changed)
             else:
-                self._revised.setdefault(place, {}).update(changed)
-            told = dict(zip(ruled, row[len(own) + len(columns) :], strict=True))
-            image = compact_change(noun, told, changed, origin)
-            named = dict(zip(own, key, strict=True))
-            self.images.append(RowImage(table=noun.table, key=named, values=image, whole=False))
+                self._revised.setdefault(row_key, {}).update(changed)
+            derived = dict(zip(ruled, row[len(own) + len(columns) :], strict=True))
+            image = compact_change(noun, derived, changed, origin)
+            key_columns = dict(zip(own, key, strict=True))
+            self.images.append(
+                RowImage(table=noun.table, key=key_columns, values=image, whole=False)
+            )
             patches.append(Patch(key, values))
         if patches:
             self.writing.change_each(noun, columns, patches)
@@ -189,15 +191,15 @@ class Change:
     def refuse_closing(self, item: str) -> None:
         """Raise StaleVersion if an item is in a tree that is being closed, unless this change does so."""
         under_way = self.context.ports.under_way.all(self.writing) if item else ()
-        tops = {one.item for one in under_way} - {self.ending}
-        while tops and item and (here := self.find(Item, item)) is not None:
+        tops = {ending.item for ending in under_way} - {self.ending}
+        while tops and item and (ancestor := self.find(Item, item)) is not None:
             if item in tops:
                 raise StaleVersion(
                     f"{item} is being closed with all below it",
                     hint="Repeat the call in a moment.",
                     closing=item,
                 )
-            item = here.parent
+            item = ancestor.parent
 
     def drop(self, noun: Noun) -> None:
         """Delete a row."""
@@ -211,8 +213,8 @@ class Change:
         """Add facts to the entry: what a reader of the log wants to know."""
         if _SIMPLE.issuperset(map(type, facts.values())):
             # With what no secret has between them, so that none seems to stand across two of them.
-            said = "\0".join(map(str, facts.values()))
-            if is_plain(said, self.context.ports.secrets):
+            text = "\0".join(map(str, facts.values()))
+            if is_plain(text, self.context.ports.secrets):
                 self.facts.update(facts)
                 return
         for name, value in facts.items():
@@ -223,8 +225,8 @@ class Change:
         for name, text in texts.items():
             if text:
                 # What was kept in this change is clean.
-                kept = self._commitments.get(text) or self.commit(str(self._clean(text)))
-                self.facts[name] = refer(kept)
+                commitment = self._commitments.get(text) or self.commit(str(self._clean(text)))
+                self.facts[name] = refer(commitment)
         if self._unkept:
             self._keep_texts()
 
@@ -356,23 +358,23 @@ class Change:
         is_whole: whether it is he, started again. What that costs does not grow with what he did.
         """
         actor, before = self.context.caller.actor, session.principal
-        mine = standing(actor)
-        if actor.kind != "agent" or before == mine:
+        own_principal = standing(actor)
+        if actor.kind != "agent" or before == own_principal:
             return
         self.add_facts(succeeds=before)
-        if self.find(Succession, mine, session.id, before) is None:
+        if self.find(Succession, own_principal, session.id, before) is None:
             self.put(
                 Succession(
                     project=self.context.project,
-                    principal=mine,
+                    principal=own_principal,
                     session=session.id,
                     former=before,
                     is_whole=is_whole,
                 )
             )
         for mark in self.select(Contribution, principal=before, how="loosened") if is_whole else ():
-            if self.find(Contribution, mark.item, mine, "loosened") is None:
-                self.put(replace(mark, principal=mine))
+            if self.find(Contribution, mark.item, own_principal, "loosened") is None:
+                self.put(replace(mark, principal=own_principal))
 
     def keep_connection(self) -> None:
         """Keep who stands behind the caller, if that is an agent's process that is not known yet."""
@@ -408,7 +410,9 @@ class Change:
         writer = entry.actor.writer
         if not writer:
             refuse_unsigned(self.writing, data)
-        if self.action in JOINT_ACTIONS or any(one.table in JOINT_TABLES for one in self.images):
+        if self.action in JOINT_ACTIONS or any(
+            image.table in JOINT_TABLES for image in self.images
+        ):
             refuse_unjoined(self.writing, data)
         leaf = leaf_hash(data)
         ports = self.context.ports
@@ -456,19 +460,20 @@ class Change:
 
 def masked(noun: N, secrets: frozenset[str]) -> N:
     """Return a row as it may be written, without secrets; InvalidInput if one stands in its key."""
-    held = masked_columns(type(noun))
-    values: list[Any] = [getattr(noun, name) for name, _, _ in held]
-    texts: list[str] = [one if isinstance(one, str) else "\0".join(one) for one in values]
+    text_columns = masked_columns(type(noun))
+    values: list[Any] = [getattr(noun, name) for name, _, _ in text_columns]
+    texts: list[str] = [cell if isinstance(cell, str) else "\0".join(cell) for cell in values]
     # One cheap look at all of them together is enough for most rows. An escape in JSON can hide what
     # the text says when it is read.
-    said = "\0".join(texts)
-    hides = "\\" in said and any(
-        column.masking == "json" and "\\" in text for column, text in zip(held, texts, strict=True)
+    joined_texts = "\0".join(texts)
+    hides = "\\" in joined_texts and any(
+        column.masking == "json" and "\\" in text
+        for column, text in zip(text_columns, texts, strict=True)
     )
-    if not hides and is_plain(said, secrets):
+    if not hides and is_plain(joined_texts, secrets):
         return noun
     changes: dict[str, Any] = {}
-    for (name, _, masking), value in zip(held, values, strict=True):
+    for (name, _, masking), value in zip(text_columns, values, strict=True):
         clean = _clean_json(value, secrets) if masking == "json" else mask_json(value, secrets)
         if clean != value:
             changes[name] = clean

@@ -66,8 +66,8 @@ def refuse_unsigned(view: Reading, data: bytes) -> None:
 
     entry, size = load_fields(data), view.head().size
 
-    def leaf_of(place: int) -> str:
-        return view.node(0, place).hex() if 0 <= place < size else ""
+    def leaf_of(sequence: int) -> str:
+        return view.node(0, sequence).hex() if 0 <= sequence < size else ""
 
     # What the entry itself writes is in the tables already.
     ring = _before(ring_of(view), entry["a"], entry.get("f", {}).get("key", ""))
@@ -113,11 +113,13 @@ def joint_of(view: Reading) -> Joint:
     actions = READ if is_asked else ("key.enrolled", "key.recovered", "key.revoked")
     size = view.head().size
     places = [
-        place for action in actions for place in view.sequences(action=action, limit=max(size, 1))
+        sequence
+        for action in actions
+        for sequence in view.sequences(action=action, limit=max(size, 1))
     ]
-    for place in sorted(places):
+    for number in sorted(places):
         # What is wrong with them is for those who verify.
-        list(joint.read(load_fields(next(view.entries(place, place + 1)))))
+        list(joint.read(load_fields(next(view.entries(number, number + 1)))))
     return joint
 
 

@@ -163,9 +163,9 @@ class Ports:
 
     def remember(self, kind: type[V]) -> V:
         """Return what the verbs of one dialect know of this database, by its class; made when it is first asked for."""
-        known = self.remembered.get(kind)
+        stored = self.remembered.get(kind)
         # Several threads may make one; the first that is kept is the one for all.
-        return self.remembered.setdefault(kind, kind()) if known is None else known
+        return self.remembered.setdefault(kind, kind()) if stored is None else stored
 
 
 @mutable

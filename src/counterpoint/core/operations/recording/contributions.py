@@ -65,9 +65,9 @@ def contribute(change: Change, item: str) -> None:
     principal = standing(caller.actor)
     if caller.connection is not None and caller.connection.id != principal:
         _host(change, line_of(change, item), caller.connection.id)
-    for here in line_of(change, item):
+    for ancestor in line_of(change, item):
         # Whoever has a part in something has one in all above it already.
-        if not _note(change, here.id, principal, "worked"):
+        if not _note(change, ancestor.id, principal, "worked"):
             return
 
 
@@ -78,9 +78,9 @@ def note_part(change: Change, item: str, *, below: str = "") -> None:
     """
     caller = change.context.caller
     actor, principal = caller.actor, standing(caller.actor)
-    line = [*takewhile(lambda here: here.id != below, line_of(change, item))]
-    known = _marks_in(change, line)
-    loosened = next((one for one in known if one.how == "loosened"), None)
+    line = [*takewhile(lambda ancestor: ancestor.id != below, line_of(change, item))]
+    marks = _marks_in(change, line)
+    loosened = next((mark for mark in marks if mark.how == "loosened"), None)
     if loosened is not None:
         what = loosened.item or "this project"
         raise Forbidden(
@@ -88,10 +88,10 @@ def note_part(change: Change, item: str, *, below: str = "") -> None:
             hint=f"{Act.TAKE_OTHER_WORK}, or leave it to a person.",
         )
     # A process may have hosted somebody here before it works itself: that is another part.
-    worked = {one.item for one in known if (one.principal, one.how) == (principal, "worked")}
-    for here in line:
-        if here.id not in worked:
-            _put(change, here.id, principal, "worked")
+    worked = {mark.item for mark in marks if (mark.principal, mark.how) == (principal, "worked")}
+    for holder in line:
+        if holder.id not in worked:
+            _put(change, holder.id, principal, "worked")
     if caller.connection is not None and caller.connection.id != principal:
         _host(change, line, caller.connection.id)
 
@@ -105,26 +105,26 @@ def relaxed_by(view: Reading, caller: Caller) -> frozenset[str]:
 def inherit(change: Change, item: str, above: str) -> None:
     """Give everybody with a part in an item the same in what it has been put below."""
     parts = change.select(Contribution, item=item)
-    for one in parts:
-        if one.how != "loosened":
-            for here in line_of(change, above):
-                _note(change, here.id, one.principal, one.how)
+    for part in parts:
+        if part.how != "loosened":
+            for ancestor in line_of(change, above):
+                _note(change, ancestor.id, part.principal, part.how)
 
 
 def carry_marks(change: Change, item: str, above: str) -> None:
     """Let whoever loosened what an item stood below not do it where it stands now either."""
-    over = {here.id for here in line_of(change, item)}
-    for one in loosened_over(change.writing, above):
-        if one.item not in over:
-            _note(change, item, one.principal, "loosened")
+    over = {ancestor.id for ancestor in line_of(change, item)}
+    for mark in loosened_over(change.writing, above):
+        if mark.item not in over:
+            _note(change, item, mark.principal, "loosened")
 
 
 def loosened_over(view: Reading, item: str) -> list[Contribution]:
     """Return the marks of whoever loosened an item, or anything above it."""
     return [
-        one
-        for here in line_of(view, item)
-        for one in view.select(Contribution, item=here.id, how="loosened")
+        mark
+        for ancestor in line_of(view, item)
+        for mark in view.select(Contribution, item=ancestor.id, how="loosened")
     ]
 
 
@@ -140,9 +140,9 @@ def loosen_project(change: Change, act: str) -> None:
     act: what he would do, as in `take gates from`. The mark is one of all work of the project.
     """
     caller = change.context.caller
-    mine = selves(change.context.caller)
+    principals = selves(change.context.caller)
     if change.writing.exists(Contribution, how="worked"):
-        has_worked = change.writing.exists(Contribution, principal=mine, how="worked")
+        has_worked = change.writing.exists(Contribution, principal=principals, how="worked")
         policy = change.get(Project).reviews
         is_sure = policy != "person" or suffices(independence(caller.actor, ()), policy)
         if not is_sure or not may_loosen_all(acting(change), has_worked=has_worked):
@@ -163,7 +163,7 @@ def loosen(
     """
     has_begun = change.writing.exists(Contribution, item=item, how="worked")
     counts = change.get(Project).reviews == "person" and (opens or has_begun)
-    found = refuse_own(change, item, act, instead, counts=counts)
+    certainty = refuse_own(change, item, act, instead, counts=counts)
     caller = change.context.caller
     if has_begun and acting(change) not in ENTITLED:
         raise Forbidden(
@@ -171,7 +171,7 @@ def loosen(
             hint=way_on(change.writing, change.context, instead),
         )
     mark_loosened(change, item)
-    return found
+    return certainty
 
 
 def refuse_own(
@@ -184,7 +184,7 @@ def refuse_own(
     caller = change.context.caller
     refuse_untold(change, f"{act} {item}", instead)
     parts = change.select(Contribution, item=item)
-    others = change.select(Connection, id=tuple(one.principal for one in parts)) if parts else []
+    others = change.select(Connection, id=tuple(part.principal for part in parts)) if parts else []
     marks: list[Claim | Outcome | Submission] = [
         *change.select(Claim, item=item),
         *change.select(Outcome, item=item),
@@ -207,17 +207,17 @@ def refuse_own(
             _WHY[why].format(name=caller.actor.name, item=item, act=act),
             hint=_way_past_doubt(change, instead),
         )
-    found = independence(caller.actor, parts)
-    if counts and not suffices(found, policy):
+    certainty = independence(caller.actor, parts)
+    if counts and not suffices(certainty, policy):
         raise Forbidden(
             f"this project asks for {_ASKED[policy]}: {caller.actor.name} cannot {act} {item}",
             hint=f"{Act.SIGN}."
             if policy == "person"
             else f"{_sure(change, instead)}; {Act.ASK_LESS}.",
             reviews=policy,
-            independence=found,
+            independence=certainty,
         )
-    return found
+    return certainty
 
 
 def _refuse_worker(
@@ -283,22 +283,24 @@ def past_of(change: Change, item: Item) -> Past:
     A person is also each terminal that his key has signed from, and in any of these he is the key.
     """
     caller = change.context.caller
-    found: dict[str, bool] = {}
+    formers: dict[str, bool] = {}
     sessions: set[str] = set()
     waiting = {standing(caller.actor)}
     if caller.actor.is_signed and caller.origin.process is not None:
-        found[caller.origin.process.id] = True
+        formers[caller.origin.process.id] = True
         waiting.add(caller.origin.process.id)
     if caller.actor.kind == "human":
         keys = change.select(Succession, former=tuple(waiting), session=SIGNED_FROM)
-        waiting |= {one.principal for one in keys}
+        waiting |= {key.principal for key in keys}
     while waiting:
         rows = change.select(Succession, principal=tuple(waiting))
-        waiting = {one.former for one in rows if one.is_whole} - found.keys()
-        sessions |= {one.session for one in rows}
+        waiting = {row.former for row in rows if row.is_whole} - formers.keys()
+        sessions |= {row.session for row in rows}
         # What holds work has no session of its own, so there the principal counts.
-        found |= {one.former: one.is_whole for one in rows if one.is_whole or not item.is_workable}
-    return Past(found, sessions)
+        formers |= {
+            row.former: row.is_whole for row in rows if row.is_whole or not item.is_workable
+        }
+    return Past(formers, sessions)
 
 
 def _marks_in(change: Change, line: Sequence[Item]) -> list[Contribution]:
@@ -306,11 +308,11 @@ def _marks_in(change: Change, line: Sequence[Item]) -> list[Contribution]:
 
     With a root comes what is written down at the project.
     """
-    places = [here.id for here in line]
-    if any(not here.parent for here in line):
+    places = [ancestor.id for ancestor in line]
+    if any(not ancestor.parent for ancestor in line):
         places.append(PROJECT)
     marks = change.select(Contribution, item=tuple(places), principal=selves(change.context.caller))
-    return sorted(marks, key=lambda one: places.index(one.item))
+    return sorted(marks, key=lambda mark: places.index(mark.item))
 
 
 def selves(caller: Caller) -> tuple[str, ...]:
@@ -321,8 +323,8 @@ def selves(caller: Caller) -> tuple[str, ...]:
 
 def _host(change: Change, line: Iterable[Item], process: str) -> None:
     """Write down through which process the bearer of a credential works: without it, it is the same one."""
-    for here in line:
-        if not _note(change, here.id, process, "hosted"):
+    for ancestor in line:
+        if not _note(change, ancestor.id, process, "hosted"):
             return
 
 

@@ -21,19 +21,19 @@ NAME_LIMIT: Final = 200
 
 def line_of(view: Reading | Change, item: str) -> Iterator[Item]:
     """Return an item and all above it, the nearest first; nothing for what is no item."""
-    while item and (here := view.find(Item, item)) is not None:
-        yield here
-        item = here.parent
+    while item and (current := view.find(Item, item)) is not None:
+        yield current
+        item = current.parent
 
 
 def item_named(view: Reading, name: str, scope: str = "") -> Item | None:
     """Return the item of an id, or of another name (in one scope only, if it is told), or None."""
-    found = None if scope else view.find(Item, name)
-    if found is not None:
-        return found
+    item = None if scope else view.find(Item, name)
+    if item is not None:
+        return item
     only = {"scope": scope} if scope else {}
-    known = view.select(Alias, name=name, limit=2, **only)
-    return view.find(Item, known[0].item) if len(known) == 1 else None
+    aliases = view.select(Alias, name=name, limit=2, **only)
+    return view.find(Item, aliases[0].item) if len(aliases) == 1 else None
 
 
 def names_of(view: Reading, item: str) -> dict[str, str]:
@@ -43,13 +43,13 @@ def names_of(view: Reading, item: str) -> dict[str, str]:
 
 def attributes_of(view: Reading, item: str) -> dict[str, Json]:
     """Return the values that are kept with an item, by name; a redacted one is its mark."""
-    return {kept.name: value_of(kept) for kept in view.select(Attribute, item=item)}
+    return {attribute.name: value_of(attribute) for attribute in view.select(Attribute, item=item)}
 
 
 def kept_object(view: Reading, item: str, name: str) -> dict[str, Json]:
     """Return a value kept with an item that is an object; empty if it is none, or was redacted."""
-    found = view.find(Attribute, item, name)
-    return canonical.object_of(value_of(found)) if found else {}
+    attribute = view.find(Attribute, item, name)
+    return canonical.object_of(value_of(attribute)) if attribute else {}
 
 
 def labels_of(view: Reading, item: str) -> tuple[str, ...]:
@@ -66,40 +66,40 @@ def give_name(change: Change, item: Item, scope: str, name: str) -> None:
     """Let an item be known by another name too; Conflict if it means another item already."""
     if not 0 < len(name) <= NAME_LIMIT:
         raise InvalidInput(f"a {scope} has from 1 to {NAME_LIMIT} characters")
-    known = change.find(Alias, scope, name)
-    if known is not None and known.item != item.id:
-        if change.find(Item, known.item) is None:
+    alias = change.find(Alias, scope, name)
+    if alias is not None and alias.item != item.id:
+        if change.find(Item, alias.item) is None:
             raise StaleVersion(
                 f"the {scope} {name!r} goes to a plan that is being made",
                 hint="Wait a minute and repeat the call, or choose another one.",
             )
-        raise _taken(known)
+        raise _taken(alias)
     change.put(Alias(project=item.project, scope=scope, name=name, item=item.id))
 
 
 def refuse_taken(view: Reading, names: Iterable[tuple[str, str]]) -> None:
     """Raise Conflict if one of some names, each with its scope, means an item already."""
     for scope, name in names:
-        known = view.find(Alias, scope, name)
-        if known is not None:
-            raise _taken(known)
+        alias = view.find(Alias, scope, name)
+        if alias is not None:
+            raise _taken(alias)
 
 
-def _taken(known: Alias) -> Conflict:
+def _taken(alias: Alias) -> Conflict:
     return Conflict(
-        f"the {known.scope} {known.name!r} means {known.item} already",
+        f"the {alias.scope} {alias.name!r} means {alias.item} already",
         hint="Choose another one.",
-        item=known.item,
+        item=alias.item,
     )
 
 
 def set_attributes(change: Change, item: Item, values: Mapping[str, Json]) -> None:
     """Keep values with an item; one that is None is taken away."""
     for name, value in values.items():
-        known = change.find(Attribute, item.id, name)
+        attribute = change.find(Attribute, item.id, name)
         if value is None:
-            if known is not None:
-                change.drop(known)
+            if attribute is not None:
+                change.drop(attribute)
             continue
         text = canonical.dump_any(value)
         if len(text.encode()) > ATTRIBUTE_LIMIT:
@@ -113,6 +113,6 @@ def relabel(change: Change, item: str, add: Iterable[str] = (), drop: Iterable[s
         if change.find(Label, item, name) is None:
             change.put(Label(project=change.context.project, item=item, name=name))
     for name in drop:
-        found = change.find(Label, item, name)
-        if found is not None:
-            change.drop(found)
+        label = change.find(Label, item, name)
+        if label is not None:
+            change.drop(label)

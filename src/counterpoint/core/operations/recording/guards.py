@@ -25,14 +25,14 @@ def refuse_unguarded(change: Change, item: Item, status: str, reason: str) -> No
     states = item.states
     goal = states.named(status)
     states.check(item.status, goal, item.id)
-    wanted = states.guards.get(goal)
-    if wanted == "reason" and not reason.strip():
+    guard = states.guards.get(goal)
+    if guard == "reason" and not reason.strip():
         raise GateClosed(
             f"{item.id} becomes {goal} only with a reason",
             hint="Say why, and repeat the call.",
             missing_fields=["reason"],
         )
-    if wanted == "reflection" and not _is_reflected(change.writing, item):
+    if guard == "reflection" and not _is_reflected(change.writing, item):
         raise GateClosed(
             f"{item.id} becomes {goal} only with a thought of the type reflection or decision"
             f" that was recorded after it last became {states.since}",
@@ -44,8 +44,8 @@ def refuse_unguarded(change: Change, item: Item, status: str, reason: str) -> No
 def last_transition(view: Reading, item: str, goal: str = "") -> Transition | None:
     """Return the last move of an item, or the last one into a state; None if there was none."""
     only = {"goal": goal} if goal else {}
-    found = view.select(Transition, item=item, order="number desc", limit=1, **only)
-    return found[0] if found else None
+    transitions = view.select(Transition, item=item, order="number desc", limit=1, **only)
+    return transitions[0] if transitions else None
 
 
 def trace(change: Change, before: Item, after: Item, reason: str) -> None:
@@ -75,7 +75,7 @@ def trace(change: Change, before: Item, after: Item, reason: str) -> None:
 def _is_reflected(view: Reading, item: Item) -> bool:
     since = last_transition(view, item.id, item.states.since)
     mark = since.mark if since else 0
-    found = view.select(
+    thoughts = view.select(
         Thought, task=item.id, type=_REFLECTIONS, order="number", after=(mark,), limit=1
     )
-    return bool(found)
+    return bool(thoughts)

@@ -135,7 +135,7 @@ def make_claim(
 
 
 def begun_with(
-    change: Change, item: Item, before: Claim | None, here: Snapshot, *, is_begun: bool
+    change: Change, item: Item, before: Claim | None, tree_state: Snapshot, *, is_begun: bool
 ) -> StartPoint:
     """Return what the work of an item began with: the tree as it is here, or as it was when the item was last open.
 
@@ -143,21 +143,21 @@ def begun_with(
     another begins anew: the end of the work tells beside it what was left (`recording/shared_tree.py`).
     """
     first = change.find(StartPoint, item.id, before.token) if before and is_begun else None
-    tree, files = tree_of(change.context.caller), Prose(files_text(here))
+    tree, files = tree_of(change.context.caller), Prose(files_text(tree_state))
     if first is None:
         return StartPoint(
             project=item.project,
             item=item.id,
             token=0,
-            method=here.method,
-            commit=here.commit,
-            branch=here.branch,
+            method=tree_state.method,
+            commit=tree_state.commit,
+            branch=tree_state.branch,
             files=files,
             taken_at=change.now,
             tree=tree,
         )
     # What was not committed in another tree never lay in this one.
-    is_elsewhere = first.tree != tree and first.method == here.method == "git"
+    is_elsewhere = first.tree != tree and first.method == tree_state.method == "git"
     return replace(first, tree=tree, files=files if is_elsewhere else first.files)
 
 
@@ -174,9 +174,9 @@ def tree_of(caller: Caller) -> str:
     return relpath(caller.root, caller.main_tree)
 
 
-def release_at(view: Reading, place: int) -> list[Release]:
+def release_at(view: Reading, sequence: int) -> list[Release]:
     """Return what the entry at a place of the ledger says that was freed, by whom and when."""
-    entry = load_fields(next(view.entries(place, place + 1)))
+    entry = load_fields(next(view.entries(sequence, sequence + 1)))
     facts, by, at = entry.get("f", {}), entry["w"]["n"], Timestamp(entry["t"])
     tokens: dict[str, int] = facts.get("tokens", {})
     return [Release(item=item, token=token, by=by, at=at) for item, token in tokens.items()]
@@ -207,8 +207,8 @@ def find_ending(view: Reading, item: str) -> GivenUp | None:
     for part in line_of(view, item):
         if part.status not in LEFT_OUT:
             continue
-        for place in view.sequences(subject=part.id, limit=_FEW):
-            entry = load_fields(next(view.entries(place, place + 1)))
+        for sequence in view.sequences(subject=part.id, limit=_FEW):
+            entry = load_fields(next(view.entries(sequence, sequence + 1)))
             facts = entry.get("f", {})
             if facts.get("moved", ("",))[-1] != part.status:
                 continue

@@ -28,10 +28,10 @@ def begun_by(view: Reading, context: Context) -> list[Session]:
     if caller.is_shared:
         return []
     present = view.find(Session, caller.actor.session)
-    found = [present] if present is not None else []
-    found += left_behind(view, context)
+    sessions = [present] if present is not None else []
+    sessions += left_behind(view, context)
     if caller.capability:
-        found += view.select(
+        sessions += view.select(
             Session,
             capability=caller.capability,
             status=("active", "paused"),
@@ -40,17 +40,19 @@ def begun_by(view: Reading, context: Context) -> list[Session]:
             limit=_OPENED,
         )
     last = last_handoff(view)
-    left = view.find(Session, last.session) if last is not None else None
+    left_session = view.find(Session, last.session) if last is not None else None
     # By its name it could be that of another window: only who may write in it left it.
-    if left is not None and left.status == "paused":
-        found += [left] if may_write(left, caller.actor, caller.capability) else []
-    return list({one.id: one for one in found}.values())
+    if left_session is not None and left_session.status == "paused":
+        sessions += (
+            [left_session] if may_write(left_session, caller.actor, caller.capability) else []
+        )
+    return list({session.id: session for session in sessions}.values())
 
 
 def last_handoff(view: Reading, session: str = "") -> Handoff | None:
     """Return the last handoff of a session, or of anybody."""
     if session:
-        found = view.select(Handoff, session=session, order="number desc", limit=1)
+        handoffs = view.select(Handoff, session=session, order="number desc", limit=1)
     else:
-        found = view.select(Handoff, order="number desc", limit=1)
-    return found[0] if found else None
+        handoffs = view.select(Handoff, order="number desc", limit=1)
+    return handoffs[0] if handoffs else None

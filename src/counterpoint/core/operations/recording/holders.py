@@ -40,7 +40,11 @@ class Holders:
     def inherited(self) -> list[str]:
         """Return the items that the caller's predecessor left and the caller may take over."""
         departed = ((claim.item, self.departure(claim)) for claim in self._others())
-        return [item for item, one in departed if one and one.is_over and one.is_predecessor]
+        return [
+            item
+            for item, departure in departed
+            if departure and departure.is_over and departure.is_predecessor
+        ]
 
     def _others(self) -> list[Claim]:
         """Return what other sessions hold or held last, whatever their leases."""
@@ -82,7 +86,9 @@ class Holders:
             return
         self._departures |= dict.fromkeys(unknown)
         sessions = self._view.select(Session, id=tuple(sorted(unknown)))
-        absences = absences_of(self._view, self._context.ports, [one.seat for one in sessions])
+        absences = absences_of(
+            self._view, self._context.ports, [session.seat for session in sessions]
+        )
         for session in sessions:
             absence = absences.get(session.seat)
             if absence is not None:

@@ -29,9 +29,9 @@ class Leases:
 
     def is_due(self, seat: str, now: Timestamp) -> bool:
         """Return whether a lease of a connection may have to be renewed."""
-        known = self._due.get(seat)
+        span = self._due.get(seat)
         # One that was noted later than now was noted by a clock that has been set back since.
-        return known is None or not known[0] <= now < known[1]
+        return span is None or not span[0] <= now < span[1]
 
     def expect(self, seat: str, due: Timestamp, now: Timestamp, usual: int) -> None:
         """Remember when a connection's next lease is due, for a while. usual: the seconds of a lease."""

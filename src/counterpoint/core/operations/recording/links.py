@@ -40,14 +40,14 @@ def shift(change: Change, item: Item, by: int) -> Item:
 
 def _hold_below(change: Change, top: Item) -> None:
     """Let all below an item count what holds each: by the hundred, as there may be many."""
-    held, waiting = int(top.blockers > 0), [top.id]
+    held_above, waiting = int(top.blockers > 0), [top.id]
 
     def count(name: str, was_held: int, blockers: int) -> tuple[int, int]:
         # An item is ready when its one counter is 0, so a parent that is not counts as one blocker more.
-        counted = blockers + held - was_held
+        counted = blockers + held_above - was_held
         if (blockers > 0) != (counted > 0):
             waiting.append(name)
-        return held, counted
+        return held_above, counted
 
     while waiting:
         some, waiting[:] = waiting[:AT_ONCE], waiting[AT_ONCE:]
@@ -72,8 +72,8 @@ def waits_for_person(view: Reading, item: Item) -> bool:
     # The counter says whether anything is open, so that most items cost no look.
     if item.blockers <= item.held:
         return False
-    found = view.select(Record, item=item.id, kind="blocker", status="open")
-    return any(NEEDS_PERSON in record.tags for record in found)
+    blockers = view.select(Record, item=item.id, kind="blocker", status="open")
+    return any(NEEDS_PERSON in record.tags for record in blockers)
 
 
 def release(change: Change, needed: Item) -> list[str]:
@@ -147,12 +147,12 @@ def _refuse_way(view: Reading, begin: set[_Moment], goal: _Moment) -> None:
     waiting, met = (list(begin), [goal]), goal in begin
     ends = cycle((0, 1))
     while all(waiting) and not met:
-        here = next(ends)
-        some, waiting[here][:] = waiting[here][-AT_ONCE:], waiting[here][:-AT_ONCE]
-        fresh = _beside(view, some, is_back=bool(here)) - seen[here]
-        seen[here].update(fresh)
-        waiting[here].extend(fresh)
-        met = not fresh.isdisjoint(seen[1 - here])
+        end = next(ends)
+        some, waiting[end][:] = waiting[end][-AT_ONCE:], waiting[end][:-AT_ONCE]
+        fresh = _beside(view, some, is_back=bool(end)) - seen[end]
+        seen[end].update(fresh)
+        waiting[end].extend(fresh)
+        met = not fresh.isdisjoint(seen[1 - end])
     if met:
         raise CyclicDependency(
             f"{goal.item} could never be finished: it would wait for itself", item=goal.item
@@ -174,21 +174,21 @@ def _beside(view: Reading, moments: Collection[_Moment], *, is_back: bool) -> se
     """
     whole = {moment.item for moment in moments if moment.is_end != is_back}
     others = {moment.item for moment in moments if moment.is_end == is_back}
-    found = {_Moment(name, is_end=is_back) for name in whole}
+    next_moments = {_Moment(name, is_end=is_back) for name in whole}
     if whole:
         below = view.cells(Item, ("id",), parent=padded(whole))
-        found |= {_Moment(name, is_end=not is_back) for (name,) in below}
+        next_moments |= {_Moment(name, is_end=not is_back) for (name,) in below}
     if others:
         names = padded(others)
         above = view.cells(Item, ("parent",), id=names)
-        found |= {_Moment(name, is_end=is_back) for (name,) in above if name}
+        next_moments |= {_Moment(name, is_end=is_back) for (name,) in above if name}
         if is_back:
             edges = view.select(Dependency, needs=names)
-            found |= {_Moment(edge.item, is_end=False) for edge in edges}
+            next_moments |= {_Moment(edge.item, is_end=False) for edge in edges}
         else:
             edges = view.select(Dependency, item=names)
-            found |= {_Moment(edge.needs, is_end=True) for edge in edges}
-    return found
+            next_moments |= {_Moment(edge.needs, is_end=True) for edge in edges}
+    return next_moments
 
 
 def padded(names: Collection[str]) -> tuple[str, ...]:

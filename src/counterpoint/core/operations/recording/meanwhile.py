@@ -54,17 +54,17 @@ _PARTS: Final = {
 
 
 def list_news(
-    view: Reading, context: Context, held: Iterable[Live], *, with_lost: bool
+    view: Reading, context: Context, live_items: Iterable[Live], *, with_lost: bool
 ) -> list[News]:
     """Return what others did with work of the caller's session, what ended its claims first.
 
-    held: what the caller holds; with_lost: also what it holds no more. Nothing where others whom nothing tells from the caller write in the same session.
+    live_items: what the caller holds; with_lost: also what it holds no more. Nothing where others whom nothing tells from the caller write in the same session.
     """
     session = context.caller.actor.session
     if not session or context.caller.is_shared:
         return []
     changed = [
-        news for live in held for news in (*_without_whole(view, live), *_changed(view, live))
+        news for live in live_items for news in (*_without_whole(view, live), *_changed(view, live))
     ]
     if not with_lost:
         return changed
@@ -92,8 +92,8 @@ def _given_up(view: Reading, session: str) -> Iterator[News]:
 
 def _taken_over(view: Reading, context: Context) -> Iterator[News]:
     actor = context.caller.actor
-    for place in view.sequences(action=TAKEN_OVER, limit=_LAST_ENTRIES):
-        entry = load_fields(next(view.entries(place, place + 1)))
+    for sequence in view.sequences(action=TAKEN_OVER, limit=_LAST_ENTRIES):
+        entry = load_fields(next(view.entries(sequence, sequence + 1)))
         facts, item = entry.get("f", {}), entry.get("s", "")
         if facts.get("taken_over_from") not in {actor.name, actor.session}:
             continue
@@ -111,8 +111,8 @@ def _taken_over(view: Reading, context: Context) -> Iterator[News]:
 
 
 def _released(view: Reading, session: str) -> Iterator[News]:
-    for place in view.sequences(action=RELEASED, limit=_LAST_ENTRIES):
-        for release in release_at(view, place):
+    for sequence in view.sequences(action=RELEASED, limit=_LAST_ENTRIES):
+        for release in release_at(view, sequence):
             claim = view.find(Claim, release.item)
             if claim is None or claim.is_held or claim.session != session:
                 continue
@@ -136,8 +136,8 @@ def _changed(view: Reading, live: Live) -> Iterator[News]:
     item, claim = live.item, live.claim
     if item.updated_at <= claim.claimed_at:
         return
-    for place in view.sequences(subject=item.id, limit=_LAST_ENTRIES):
-        entry = load_fields(next(view.entries(place, place + 1)))
+    for sequence in view.sequences(subject=item.id, limit=_LAST_ENTRIES):
+        entry = load_fields(next(view.entries(sequence, sequence + 1)))
         if Timestamp(entry["t"]) <= claim.claimed_at or entry["w"].get("s") == claim.session:
             continue
         if names := _names_of_changes(entry.get("r", ()), item.id):

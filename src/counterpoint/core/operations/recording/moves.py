@@ -187,7 +187,7 @@ def wake(change: Change, parent: str, *, reopens: bool = True) -> None:
 def _has_ended_by_word(change: Change, item: str) -> bool:
     """Return whether an item, or what holds it, has closed and ends by word only."""
     line = line_of(change, item)
-    return any(one.is_closed and not one.states.closes_itself for one in line)
+    return any(ancestor.is_closed and not ancestor.states.closes_itself for ancestor in line)
 
 
 def _reopen(change: Change, parent: str) -> None:
@@ -258,8 +258,8 @@ def _formers(change: Change, top: Item) -> dict[str, str]:
     """Return the state of before of each item that closed with a whole, or with what holds that, and is closed since."""
     view, formers = change.writing, dict[str, str]()
     for above in line_of(change, top.id):
-        for place in view.sequences(subject=above.id, limit=_ENTRIES):
-            entry = load_fields(next(view.entries(place, place + 1)))
+        for sequence in view.sequences(subject=above.id, limit=_ENTRIES):
+            entry = load_fields(next(view.entries(sequence, sequence + 1)))
             facts = entry.get("f", {})
             if _RESTORED in facts:
                 break
@@ -268,7 +268,7 @@ def _formers(change: Change, top: Item) -> dict[str, str]:
                     item = change.find(Item, name)
                     if item is None or item.category != "dropped" or item.closed_at != entry["t"]:
                         continue
-                    if any(one.id == top.id for one in line_of(change, name)):
+                    if any(ancestor.id == top.id for ancestor in line_of(change, name)):
                         formers.setdefault(name, status)
     if formers:
         change.add_facts(**{_RESTORED: len(formers)})
@@ -299,13 +299,13 @@ def close_when_done(change: Change, part: str) -> None:
 
 def settle(change: Change, item: str) -> Item:
     """Return an item after a gate has opened: it closes if it only waited for that."""
-    found = change.get(Item, item)
-    if not found.is_workable:
+    current = change.get(Item, item)
+    if not current.is_workable:
         close_when_done(change, item)
-    elif found.category == "review" and not (
+    elif current.category == "review" and not (
         closed_gates(change, item) or change.writing.exists(Item, parent=item, category=UNCLOSED)
     ):
-        follow(change, found, "done")
+        follow(change, current, "done")
     return change.get(Item, item)
 
 
@@ -373,13 +373,13 @@ def refuse_blocked(change: Change, item: Item, *, but: str = "") -> None:
     # The counter says whether anything is in the way, so that what is free costs no look.
     if not item.is_workable or item.blockers == item.held:
         return
-    found = change.select(Record, item=item.id, kind="blocker", status="open", order="number")
-    found = [record for record in found if but not in record.tags]
-    if found:
+    blockers = change.select(Record, item=item.id, kind="blocker", status="open", order="number")
+    blockers = [record for record in blockers if but not in record.tags]
+    if blockers:
         raise GateClosed(
-            f"{item.id} is blocked: {found[0].id}, {found[0].title}",
+            f"{item.id} is blocked: {blockers[0].id}, {blockers[0].title}",
             hint=f"{Act.UNBLOCK}.",
-            blockers=[one.id for one in found[:_RELEASED_TOLD]],
+            blockers=[record.id for record in blockers[:_RELEASED_TOLD]],
         )
 
 

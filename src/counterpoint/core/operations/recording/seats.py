@@ -30,15 +30,15 @@ _NAMED: Final = 20
 
 def seat_of(view: Reading, capability: str) -> Session | None:
     """Return the session with which the connection came that has a capability; None if it wrote nothing."""
-    found = view.select(Session, capability=capability, order="started_at,id", limit=1)
-    if not capability or not found:
+    sessions = view.select(Session, capability=capability, order="started_at,id", limit=1)
+    if not capability or not sessions:
         return None
-    return view.find(Session, found[0].seat) or found[0]
+    return view.find(Session, sessions[0].seat) or sessions[0]
 
 
 def following(view: Reading, seat: str, capability: str) -> Session | None:
     """Return the session that a connection opened or took up last after the one it came with; None."""
-    found = view.select(
+    sessions = view.select(
         Session,
         capability=capability,
         writer=seat,
@@ -47,15 +47,15 @@ def following(view: Reading, seat: str, capability: str) -> Session | None:
         order="entered desc,id desc",
         limit=1,
     )
-    return found[0] if found else None
+    return sessions[0] if sessions else None
 
 
 def current(view: Reading, seat: str, capability: str) -> str:
     """Return the session that a connection opened or took up last and can write in; empty without one."""
-    found, later = view.find(Session, seat), following(view, seat, capability)
+    session, later = view.find(Session, seat), following(view, seat, capability)
     # No writer is named until a session was taken up again: until then it writes itself.
-    is_open = found is None or (found.status == "active" and found.writer in {"", seat})
-    if later is not None and not (is_open and found and found.entered > later.entered):
+    is_open = session is None or (session.status == "active" and session.writer in {"", seat})
+    if later is not None and not (is_open and session and session.entered > later.entered):
         return later.id
     return seat if is_open else ""
 
@@ -124,14 +124,14 @@ def refuse_ending(change: Change, item: Item) -> None:
 
 def refuse_strange(change: Change, claims: Sequence[Claim]) -> None:
     """Raise AlreadyClaimed, naming them all, if claims that are to end are live ones of somebody else."""
-    held = strange_among(change, claims)
-    if held:
+    foreign = strange_among(change, claims)
+    if foreign:
         raise AlreadyClaimed(
-            "; ".join(f"{claim.item} is {held_until(claim)}" for claim in held[:_NAMED]),
+            "; ".join(f"{claim.item} is {held_until(claim)}" for claim in foreign[:_NAMED]),
             hint=f"Let who holds it finish or hand over first, or {Act.RELEASE}.",
-            holder=held[0].agent,
-            until=max(claim.leased_until for claim in held),
-            items=[claim.item for claim in held[:_NAMED]],
+            holder=foreign[0].agent,
+            until=max(claim.leased_until for claim in foreign),
+            items=[claim.item for claim in foreign[:_NAMED]],
         )
 
 
@@ -142,12 +142,12 @@ def strange_among(change: Change, claims: Iterable[Claim]) -> list[Claim]:
 
 def _ends_with(change: Change, claim: Claim, item: Item) -> bool:
     """Return whether a claim would end with an item that closes: not where an end is declared."""
-    here = change.get(Item, claim.item)
-    if here.root != item.root or not here.parent:
+    held_item = change.get(Item, claim.item)
+    if held_item.root != item.root or not held_item.parent:
         return False
-    if not change.get(Item, here.parent).states.closes_itself:
+    if not change.get(Item, held_item.parent).states.closes_itself:
         return False
-    return any(one.id == item.id for one in line_of(change, here.parent))
+    return any(ancestor.id == item.id for ancestor in line_of(change, held_item.parent))
 
 
 def _is_strange(change: Change, claim: Claim) -> bool:

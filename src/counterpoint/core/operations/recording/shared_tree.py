@@ -151,10 +151,10 @@ def _left_before(
     commits = [commit for commit in whole.commits if commit not in comparison.commits]
     files = context.ports.evidence.commit_files(root, commits) if commits and holds else []
     theirs = foreign_commits(files, (), areas, holds)
-    left = Apart(
+    apart = Apart(
         by=agent,
         reason="left_before",
         paths=tuple(path for path in paths if path not in foreign),
         commits=tuple(commit for commit in commits if commit not in theirs),
     )
-    return (left,) if left.paths or left.commits else ()
+    return (apart,) if apart.paths or apart.commits else ()

@@ -50,21 +50,21 @@ class Sharing:
 
     def commit(self, text: str, mint: Mint) -> tuple[str, Salted]:
         """Return the commitment of a text, with the salt that it was just kept with or a fresh one."""
-        known = self._known.get(text)
-        if known is not None:
-            return known
+        stored = self._known.get(text)
+        if stored is not None:
+            return stored
         salt = mint.salt()
-        made = commitment(salt, text), Salted(salt, text)
+        pair = commitment(salt, text), Salted(salt, text)
         if len(text) <= _LONGEST:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self._known[text] = made
-        return made
+            self._known[text] = pair
+        return pair
 
     def forget(self, commitments: Collection[str]) -> None:
         """Give texts fresh salts from now on."""
         gone = set(commitments)
         # A copy of what there is: another thread may commit texts that it is going to write.
-        known = list(self._known.items())
-        self._known = {text: one for text, one in known if one[0] not in gone}
+        pairs = list(self._known.items())
+        self._known = {text: pair for text, pair in pairs if pair[0] not in gone}
         self.losses += 1

@@ -16,20 +16,20 @@ from counterpoint.kernel.errors import MalformedDocument
 
 def find_unallowed(context: Context, view: Reading, commands: Iterable[Sequence[str]]) -> Lacking:
     """Return which commands would not be run now, and why; nothing is raised."""
-    wanted = tuple(dict.fromkeys(tuple(argv) for argv in commands))
+    argvs = tuple(dict.fromkeys(tuple(argv) for argv in commands))
     if context.ports.checking is None:
         return Lacking()
     try:
-        said = context.ports.checking()
+        checking = context.ports.checking()
     except MalformedDocument as fault:
-        return Lacking(commands=wanted, why=fault.message)
+        return Lacking(commands=argvs, why=fault.message)
     project = view.find(Project)
     trusted, path = (project.trusted, project.search_path) if project else ("", "")
-    if not is_trusted(said, trusted, path):
-        return Lacking(commands=wanted, why="counterpoint.toml is not what was trusted last")
-    if said.free:
+    if not is_trusted(checking, trusted, path):
+        return Lacking(commands=argvs, why="counterpoint.toml is not what was trusted last")
+    if checking.free:
         return Lacking()
-    return Lacking(commands=tuple(argv for argv in wanted if not is_listed(said, argv)))
+    return Lacking(commands=tuple(argv for argv in argvs if not is_listed(checking, argv)))
 
 
 def find_unallowed_checks(
@@ -44,19 +44,19 @@ def find_unallowed_checks(
     """
     if not items or context.ports.checking is None:
         return {}
-    wanted = [
+    pairs = [
         (gate.item, gate.argv)
         for gate in view.select(Gate, item=tuple(items), kind="check", status="closed")
     ]
-    wanted += [(item, tuple(argv)) for item, argv in (commands or {}).items()]
-    if not wanted:
+    pairs += [(item, tuple(argv)) for item, argv in (commands or {}).items()]
+    if not pairs:
         return {}
-    found = find_unallowed(context, view, [argv for _, argv in wanted])
+    unallowed = find_unallowed(context, view, [argv for _, argv in pairs])
     lacks: dict[str, tuple[tuple[str, ...], ...]] = {}
-    for item, argv in wanted:
-        if argv in found.commands and argv not in lacks.get(item, ()):
+    for item, argv in pairs:
+        if argv in unallowed.commands and argv not in lacks.get(item, ()):
             lacks[item] = (*lacks.get(item, ()), tuple(argv))
-    return {item: replace(found, commands=argvs) for item, argvs in lacks.items()}
+    return {item: replace(unallowed, commands=argvs) for item, argvs in lacks.items()}
 
 
 def way_to_run(lacking: Lacking) -> str:

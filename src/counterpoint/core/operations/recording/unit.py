@@ -226,15 +226,15 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
     digest = canonical.text_digest(canonical.dump_any(request))
 
     def look(view: Writing) -> None:
-        found = _kept(view, caller, name)
-        if found is not None:
-            raise _AnsweredBefore(found)
+        reply = _kept(view, caller, name)
+        if reply is not None:
+            raise _AnsweredBefore(reply)
 
     # Looked for before anything is written: most retries need no turn among the writers.
     with context.reading() as view:
-        known = _kept(view, caller, name)
-    if known is not None:
-        return _again(known, digest)
+        earlier = _kept(view, caller, name)
+    if earlier is not None:
+        return _again(earlier, digest)
     try:
         # Looked for again inside: the first call may land while this one waits for its turn.
         with Unit(context=context) as unit:
@@ -256,10 +256,10 @@ def once(context: Context, name: str, request: Json, run: Callable[[], Json]) ->
     except CounterpointError:
         # Two calls under one key may run beside each other, and one stand in the other's way.
         with context.reading() as view:
-            known = _kept(view, caller, name)
-        if known is None:
+            earlier = _kept(view, caller, name)
+        if earlier is None:
             raise
-        return _again(known, digest)
+        return _again(earlier, digest)
     return answer
 
 

@@ -20,7 +20,7 @@ from counterpoint.core.rules.trust.awaiting import rejection_of, step_of
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict
 
-_PARTS: Final[tuple[Kind, ...]] = tuple(one for one in get_args(Kind) if one not in WORKABLE)
+_PARTS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind not in WORKABLE)
 _LOOKED_AT: Final = 50
 """How many parts that were begun, items in review and verdicts are looked at: it takes as long in any project."""
 
@@ -34,10 +34,10 @@ class AwaitedWork:
     def above(self, item: Item) -> Awaiting | None:
         """Return what the item waits for, or if it has ended the first above it that has not."""
         with self._context.reading() as view:
-            here: Item | None = item
-            while here is not None and here.is_closed:
-                here = view.find(Item, here.parent) if here.parent else None
-            return next(iter(self._told(view, {here.id: here})), None) if here else None
+            part: Item | None = item
+            while part is not None and part.is_closed:
+                part = view.find(Item, part.parent) if part.parent else None
+            return next(iter(self._told(view, {part.id: part})), None) if part else None
 
     def untold(self, items: Collection[str]) -> frozenset[str]:
         """Return which of some items only a person who signs can judge, of those that the caller had no part in.
@@ -50,8 +50,8 @@ class AwaitedWork:
         with self._context.reading() as view:
             parts = view.select(Contribution, item=tuple(items), how="worked")
             workers = {part.principal for part in parts}
-            known = view.select(Connection, id=tuple(workers)) if workers and own else []
-        doubtful = {worker.id for worker in known if own and may_be_one(own, worker)}
+            connections = view.select(Connection, id=tuple(workers)) if workers and own else []
+        doubtful = {worker.id for worker in connections if own and may_be_one(own, worker)}
         return frozenset(
             part.item for part in parts if is_declared(part.principal) or part.principal in doubtful
         )
@@ -60,8 +60,8 @@ class AwaitedWork:
         """Return the tokens and credentials that end within a week, or have ended within the last, the first to end first."""
         now = self._context.ports.clock.now()
         with self._context.reading() as view:
-            found = [token for token in view.select(Token, revoked_at="") if token.is_ending(now)]
-        return sorted(found, key=lambda token: (token.expires_at, token.id))
+            tokens = [token for token in view.select(Token, revoked_at="") if token.is_ending(now)]
+        return sorted(tokens, key=lambda token: (token.expires_at, token.id))
 
     def _told(self, view: Reading, items: Mapping[str, Item]) -> list[Awaiting]:
         """Return what each of some items waits for, as many looks as for one."""
@@ -74,32 +74,34 @@ class AwaitedWork:
         below = view.counts(Item, "parent", parent=ids, category=UNCLOSED)
         back = rejections(view, items.values())
         steps: dict[str, Step | None] = {
-            one.id: step_of(one, closed[one.id], back.get(one.id), is_whole=one.id not in below)
-            for one in items.values()
+            item.id: step_of(
+                item, closed[item.id], back.get(item.id), is_whole=item.id not in below
+            )
+            for item in items.values()
         }
         waiting: dict[str, Step] = {name: step for name, step in steps.items() if step is not None}
-        mine = self._mine(view, tuple(waiting)) if waiting else set[str]()
+        own_items = self._mine(view, tuple(waiting)) if waiting else set[str]()
         return [
             Awaiting(
                 item=items[name],
                 step=step,
                 rejection=back.get(name),
                 is_whole=name not in below,
-                is_mine=name in mine,
+                is_mine=name in own_items,
             )
             for name, step in waiting.items()
         ]
 
     def _mine(self, view: Reading, items: tuple[str, ...]) -> set[str]:
         """Return in which items the caller, or who he was before, has a part."""
-        known: set[str] = set()
+        principals: set[str] = set()
         waiting = {standing(self._context.caller.actor)}
         while waiting:
-            known |= waiting
+            principals |= waiting
             rows = view.select(Succession, principal=tuple(waiting))
-            waiting = {one.former for one in rows} - known
-        parts = view.select(Contribution, item=items, principal=tuple(known), how="worked")
-        return {one.item for one in parts}
+            waiting = {row.former for row in rows} - principals
+        parts = view.select(Contribution, item=items, principal=tuple(principals), how="worked")
+        return {part.item for part in parts}
 
     def approvals(self) -> list[Item]:
         """Return what may not begin until somebody approves it, and is not closed; the oldest first."""
@@ -119,26 +121,31 @@ class AwaitedWork:
             )
             handed = view.select(Item, category="review", order="number", limit=_LOOKED_AT)
             judged = view.select(Verdict, order="number desc", limit=_LOOKED_AT)
-            back = tuple({one.item for one in judged if one.decision == "reject"})
+            back = tuple({verdict.item for verdict in judged if verdict.decision == "reject"})
             sent = view.select(Item, id=back, category=("open", "active")) if back else []
-            found = self._told(view, {one.id: one for one in (*sent, *begun, *handed)})
+            waiting = self._told(view, {item.id: item for item in (*sent, *begun, *handed)})
         order_of = {"mend": 0, "submit": 1, "review": 2}
-        return sorted(found, key=lambda one: (order_of[one.step], one.item.number))
+        return sorted(
+            waiting,
+            key=lambda waiting_item: (order_of[waiting_item.step], waiting_item.item.number),
+        )
 
 
 def rejections(view: Reading, items: Iterable[Item]) -> dict[str, Verdict]:
     """Return the verdict that sent each item back, of those that were and are not handed in anew."""
-    some = {one.id: one for one in items if one.category in {"open", "active"}}
+    some = {item.id: item for item in items if item.category in {"open", "active"}}
     if not some:
         return {}
-    last = {one.item: one for one in view.select(Verdict, item=tuple(some), order="number")}
-    asked = tuple(name for name, one in last.items() if one.decision == "reject")
-    if not asked:
+    last = {
+        verdict.item: verdict for verdict in view.select(Verdict, item=tuple(some), order="number")
+    }
+    rejected = tuple(name for name, verdict in last.items() if verdict.decision == "reject")
+    if not rejected:
         return {}
-    rows = view.select(Submission, item=asked, order="number")
-    handed = {one.item: one for one in rows}
-    found = {name: rejection_of(some[name], last[name], handed.get(name)) for name in asked}
-    return {name: one for name, one in found.items() if one is not None}
+    rows = view.select(Submission, item=rejected, order="number")
+    handed = {row.item: row for row in rows}
+    verdicts = {name: rejection_of(some[name], last[name], handed.get(name)) for name in rejected}
+    return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
 
 
 def rejected_before(item: str, commit: str) -> Conflict:

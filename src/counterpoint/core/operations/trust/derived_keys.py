@@ -35,16 +35,16 @@ class DerivedKeys:
         with context.reading() as view:
             project = view.find(Project)
         ledger = project.ledger if project else ""
-        place = ledger, context.ports.signer.known_key(ledger) or b""
+        cache_key = ledger, context.ports.signer.known_key(ledger) or b""
         with self._lock:
-            found = self._known.get(place) if place[1] else None
-        if found is None:
-            found = self._made(context, ledger)
+            key = self._known.get(cache_key) if cache_key[1] else None
+        if key is None:
+            key = self._made(context, ledger)
             # Without a key of the signer there was none before that signature.
-            place = ledger, context.ports.signer.known_key(ledger) or b""
+            cache_key = ledger, context.ports.signer.known_key(ledger) or b""
             with self._lock:
-                self._known[place] = found
-        return found
+                self._known[cache_key] = key
+        return key
 
     def _made(self, context: Context, ledger: str) -> bytes:
         signing, statement = Signing(context), self.statement + ledger.encode()

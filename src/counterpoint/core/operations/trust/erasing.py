@@ -65,12 +65,12 @@ class Erasing:
         """Return what taking words away would decide, for a person to sign; InvalidInput for short ones."""
         return self._proposed(_of_words(*words), ANYWHERE)
 
-    def _proposed(self, targets: Targets, place: str) -> ProposedAct:
+    def _proposed(self, targets: Targets, row: str) -> ProposedAct:
         with self._context.reading() as view:
             targets.read(view)
         return ProposedAct(
             action=REDACTION,
-            decision={"row": place},
+            decision={"row": row},
             shown={"texts": f"{agree(targets.count, 'text', 'is')} taken away for good"},
         )
 
@@ -90,13 +90,15 @@ class Erasing:
         return self._erase(_of_words(*words), ANYWHERE, reason, sought)
 
     def of_texts(
-        self, commitments: Collection[str], place: str, reason: str, check: Check | None = None
+        self, commitments: Collection[str], row: str, reason: str, check: Check | None = None
     ) -> Erased:
         """Take texts away by their commitments, and nothing that repeats them; Forbidden.
 
         check: raises unless they still may go, inside the transaction that takes the first away.
         """
-        return self._erase(Targets(least=_REPEATED, given=commitments), place, reason, check=check)
+        return self._erase(
+            Targets(least=_REPEATED, commitments=commitments), row, reason, check=check
+        )
 
     def refuse(self) -> None:
         """Raise Forbidden unless it is a person who would take texts away."""
@@ -115,26 +117,26 @@ class Erasing:
         """
         needles = [form for word in words for form in spellings(word)]
         raw = [needle.encode() for needle in needles]
-        found: dict[str, None] = {}
+        places_found: dict[str, None] = {}
         with self._context.ports.store.reading(project or self._context.project) as view:
-            if any(needle in kept.body for _, kept in view.texts() for needle in needles):
-                found["texts that were written since"] = None
+            if any(needle in text.body for _, text in view.texts() for needle in needles):
+                places_found["texts that were written since"] = None
             for noun in view.tables.values():
-                kept = [
+                text_columns = [
                     (at, column.name)
                     for at, column in enumerate(columns(noun))
                     if column.sort in {"text", "list"}
                 ]
                 for row in view.table(noun):
-                    for at, name in kept:
+                    for at, name in text_columns:
                         if any(needle in str(row[at]) for needle in needles):
-                            found[f"{noun.table}.{name}"] = None
+                            places_found[f"{noun.table}.{name}"] = None
             entries = [
-                place
-                for place, data in enumerate(view.entries())
+                sequence
+                for sequence, data in enumerate(view.entries())
                 if any(needle in data for needle in raw)
             ]
-        return [*found, *(f"entry {place}" for place in entries)]
+        return [*places_found, *(f"entry {sequence}" for sequence in entries)]
 
     def close(
         self,
@@ -143,48 +145,48 @@ class Erasing:
         looked_for: int,
         cleaned: Collection[str],
         beyond: Collection[str],
-        left: Collection[str],
+        remains: Collection[str],
     ) -> tuple[Erasure, int]:
         """End a receipt: where it is gone and where it may still be; return it, and its entry's place."""
         with joined(self._context):
             with recording(self._context, "text.erased", erased.receipt) as change:
                 ended = replace(
                     change.get(Erasure, erased.receipt),
-                    status=_status(looked_for, left),
+                    status=_status(looked_for, remains),
                     looked_for=looked_for,
                     cleaned=tuple(cleaned),
                     beyond=tuple(beyond),
-                    left=tuple(left),
+                    left=tuple(remains),
                     ended_at=change.now,
                 )
                 change.put(ended)
                 change.add_facts(texts=ended.texts, left=len(ended.left))
-                place = change.writing.head().size
+                sequence = change.writing.head().size
             if ended.sought:
                 with recording(self._context, REDACTION) as change:
                     _forget(change, [ended.sought], ended.id)
-        return ended, place
+        return ended, sequence
 
     def _erase(
         self,
         targets: Targets,
-        place: str,
+        row: str,
         reason: str,
         sought: str = "",
         check: Check | None = None,
     ) -> Erased:
         with self._context.reading() as view:
-            targets.read(view, goes_on=_cut_off(view, place, sought) is not None)
+            targets.read(view, goes_on=_cut_off(view, row, sought) is not None)
         gone: list[str] = []
         with recording(self._context, REDACTION) as change:
             refuse_agent(change, *_ACT)
             if check is not None:
                 check(change.writing)
-            receipt = self._begin(change, targets, place, sought)
+            receipt = self._begin(change, targets, row, sought)
             if receipt is None:
                 return Erased(words=tuple(targets.words))
             gone += _take(change, targets, receipt)
-            change.add_facts(row=place)
+            change.add_facts(row=row)
             change.add_texts(reason=str(blotted(reason, targets.words)))
         program = Caller(
             actor=Actor(kind="system", name="counterpoint"), root=self._context.caller.root
@@ -201,12 +203,12 @@ class Erasing:
             replies=targets.replies,
         )
 
-    def _begin(self, change: Change, targets: Targets, place: str, sought: str) -> Erasure | None:
+    def _begin(self, change: Change, targets: Targets, row: str, sought: str) -> Erasure | None:
         """Return the receipt that this goes into; None if nothing is to go, and none was cut off."""
         targets.follow(change.writing)
-        known = _cut_off(change.writing, place, sought)
-        if known is not None:
-            return replace(change.get(Erasure, known.id), tries=known.tries + 1)
+        cut_off = _cut_off(change.writing, row, sought)
+        if cut_off is not None:
+            return replace(change.get(Erasure, cut_off.id), tries=cut_off.tries + 1)
         if targets.is_empty:
             return None
         number, name = change.next_id(Erasure)
@@ -215,7 +217,7 @@ class Erasing:
             project=self._context.project,
             id=name,
             number=number,
-            place=place,
+            place=row,
             sought=change.commit(sought) if sought else "",
             agent=self._context.caller.actor.name,
             begun_at=change.now,
@@ -235,15 +237,15 @@ def _of_words(*words: str) -> Targets:
     return Targets(least=SHORTEST, words=words)
 
 
-def _cut_off(view: Reading, place: str, sought: str) -> Erasure | None:
+def _cut_off(view: Reading, row: str, sought: str) -> Erasure | None:
     """Return the receipt that was begun for the same, and not ended; None if there is none."""
-    begun = view.select(Erasure, place=place, status="begun", order="number desc")
-    same = (one for one in begun if not sought or view.text(one.sought) == sought)
+    begun = view.select(Erasure, place=row, status="begun", order="number desc")
+    same = (erasure for erasure in begun if not sought or view.text(erasure.sought) == sought)
     return next(same, None)
 
 
-def _status(looked_for: int, left: Collection[str]) -> ErasureState:
-    if left:
+def _status(looked_for: int, remains: Collection[str]) -> ErasureState:
+    if remains:
         return "left"
     return "clean" if looked_for else "unsearched"
 

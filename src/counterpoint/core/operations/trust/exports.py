@@ -37,16 +37,16 @@ class Exports:
         signing = Signing(self._context)
         WitnessPolicies(self._context).refuse_unwitnessed()
         with self._context.reading() as view:
-            found = view.find(Receipt, name)
-            if found is None:
+            stored = view.find(Receipt, name)
+            if stored is None:
                 raise missing(Receipt, name)
-            entry, leaf = _entry_of(view, found.item, "receipt", name)
+            entry, leaf = _entry_of(view, stored.item, "receipt", name)
         if form == "in-toto":
-            place: Json = {"sequence": entry.sequence, "leaf": leaf}
-            made = statements.of_receipt(found, place, entry.actor.principal)
-            return statements.envelope(made, signing.statement, signing.key)
+            entry_place: Json = {"sequence": entry.sequence, "leaf": leaf}
+            statement = statements.of_receipt(stored, entry_place, entry.actor.principal)
+            return statements.envelope(statement, signing.statement, signing.key)
         principal = entry.actor.principal.id if entry.actor.principal else ""
-        receipt = credentials.of_receipt(found, principal, leaf)
+        receipt = credentials.of_receipt(stored, principal, leaf)
         return credentials.signed(receipt, signing.statement, signing.key.public_key)
 
     def head(self) -> tuple[str, SignedHead]:
@@ -60,16 +60,16 @@ class Exports:
     def size_of(self, note: str) -> int:
         """Return the size of an earlier head of this ledger; LedgerBroken if it is of another history."""
         signing, faults = Signing(self._context), list[CounterpointError]()
-        found = open_checkpoint(note, signing.keys(), faults)
-        if found is None:
+        checkpoint = open_checkpoint(note, signing.keys(), faults)
+        if checkpoint is None:
             raise ProofMismatch("it is no checkpoint of this ledger") from faults[0]
         with self._context.reading() as view:
             if (
-                found.size > view.head().size
-                or frontier_at(found.size, view.node).root() != found.root
+                checkpoint.size > view.head().size
+                or frontier_at(checkpoint.size, view.node).root() != checkpoint.root
             ):
-                raise ForkRefused(f"the ledger does not begin with its {found.size:,} entries")
-        return found.size
+                raise ForkRefused(f"the ledger does not begin with its {checkpoint.size:,} entries")
+        return checkpoint.size
 
     def tile(self, tile: Tile) -> bytes:
         """Return a tile, or a bundle of entries; InvalidInput for one with an entry that does not fit."""
@@ -82,23 +82,25 @@ class Exports:
         """Return a verdict as a signed in-toto statement, with the person's confirmation; NotFound, QuorumMissing."""
         WitnessPolicies(self._context).refuse_unwitnessed()
         with self._context.reading() as view:
-            found = view.find(Verdict, name)
-            if found is None:
+            stored = view.find(Verdict, name)
+            if stored is None:
                 raise missing(Verdict, name)
-            entry, leaf = _entry_of(view, found.item, "verdict", name)
+            entry, leaf = _entry_of(view, stored.item, "verdict", name)
             nonces = [str(row.key["id"]) for row in entry.rows if row.table == Confirmation.table]
             confirmation = view.find(Confirmation, nonces[0]) if nonces else None
             key = view.find(Key, confirmation.signed_by) if confirmation else None
-        place: Json = {"sequence": entry.sequence, "leaf": leaf}
-        made = statements.of_verdict(found, place, entry.actor.principal, confirmation, key)
+        entry_place: Json = {"sequence": entry.sequence, "leaf": leaf}
+        statement = statements.of_verdict(
+            stored, entry_place, entry.actor.principal, confirmation, key
+        )
         signing = Signing(self._context)
-        return statements.envelope(made, signing.statement, signing.key)
+        return statements.envelope(statement, signing.statement, signing.key)
 
 
 def _entry_of(view: Reading, item: str, fact: str, name: str) -> tuple[Entry, str]:
     """Return the entry about an item with a fact of a value, and its leaf hash in hex; NotFound."""
-    for place in view.sequences(subject=item, limit=view.head().size):
-        entry = Entry.from_bytes(next(view.entries(place, place + 1)))
+    for sequence in view.sequences(subject=item, limit=view.head().size):
+        entry = Entry.from_bytes(next(view.entries(sequence, sequence + 1)))
         if entry.facts.get(fact) == name:
-            return entry, view.node(0, place).hex()
+            return entry, view.node(0, sequence).hex()
     raise NotFound(f"no entry of the ledger tells of {name}")

@@ -31,9 +31,9 @@ def no_key(project: str) -> VerifierKey:
 def named(view: Reading) -> list[str]:
     """Return the public keys that a ledger names as its own, in hex, the latest first."""
     project = view.find(Project)
-    keys = [one.public_key for one in view.select(Epoch, order="number desc")]
+    keys = [epoch.public_key for epoch in view.select(Epoch, order="number desc")]
     keys += [project.public_key] if project else []
-    return [one for one in keys if is_public_key(one)]
+    return [key for key in keys if is_public_key(key)]
 
 
 def refuse_unnamed(key: VerifierKey, names: list[str]) -> None:
@@ -46,32 +46,34 @@ def refuse_unnamed(key: VerifierKey, names: list[str]) -> None:
         )
 
 
-def refuse_recovered(view: Reading, left: SignedHead | None) -> None:
+def refuse_recovered(view: Reading, signed: SignedHead | None) -> None:
     """Raise ForkRefused if a ledger tells of a recovered key in an epoch that the signer never opened."""
     for key in view.select(Key):
-        if left is not None and key.recovered_in > left.epoch:
+        if signed is not None and key.recovered_in > signed.epoch:
             raise ForkRefused(
                 f"the ledger tells that the key {key.id} was recovered in epoch {key.recovered_in}, but"
-                f" epoch {left.epoch} was signed",
+                f" epoch {signed.epoch} was signed",
                 hint="Nobody had the signer do that: restore a backup.",
             )
 
 
 def last_epoch(view: Reading) -> int:
     """Return the number of the last epoch that a ledger tells of."""
-    found = view.select(Epoch, order="number desc", limit=1)
-    return found[0].number if found else FIRST_EPOCH
+    epochs = view.select(Epoch, order="number desc", limit=1)
+    return epochs[0].number if epochs else FIRST_EPOCH
 
 
 def open_head(note: str, keys: list[VerifierKey]) -> SignedHead | None:
     """Return the head that a note says, if one of the keys has signed it."""
     for key in keys:
         try:
-            found = checkpoints.verify(note, key)
+            checkpoint = checkpoints.verify(note, key)
         except (LedgerBroken, MalformedDocument):
             continue
-        epoch = epoch_of(found.extensions)
-        return SignedHead(size=found.size, root=found.root, epoch=epoch, time="", note=note)
+        epoch = epoch_of(checkpoint.extensions)
+        return SignedHead(
+            size=checkpoint.size, root=checkpoint.root, epoch=epoch, time="", note=note
+        )
     return None
 
 
@@ -79,13 +81,13 @@ def open_checkpoint(
     note: str, keys: tuple[VerifierKey, ...], faults: list[CounterpointError]
 ) -> Checkpoint | None:
     """Return the checkpoint that one of the keys has signed; else a fault, of the first key."""
-    found: list[CounterpointError] = []
+    problems: list[CounterpointError] = []
     for key in keys:
         try:
             return checkpoints.verify(note, key)
         except CounterpointError as fault:
-            found.append(fault)
-    faults += found[:1]
+            problems.append(fault)
+    faults += problems[:1]
     return None
 
 
@@ -115,17 +117,17 @@ def untold(view: Reading, head: SignedHead) -> str:
     It is if the ledger begins with it, or an epoch tells that it, or more, was left. Of one whose next epoch left a later one nothing can be told:
     what was in between is in a copy that was left itself.
     """
-    later = [one for one in view.select(Epoch, order="number") if one.number > head.epoch]
+    later = [epoch for epoch in view.select(Epoch, order="number") if epoch.number > head.epoch]
     is_here = head.size <= view.head().size and (
         frontier_at(head.size, view.node).root() == head.root
     )
     if is_here or later[0].left_epoch > head.epoch:
         return ""
-    told = [one for one in later if one.left_epoch == head.epoch]
-    same = [one for one in told if one.left_size == head.size]
-    is_told = any(one.left_root == head.root.hex() for one in same)
-    if is_told or any(one.left_size > head.size for one in told):
+    leaving = [epoch for epoch in later if epoch.left_epoch == head.epoch]
+    same = [epoch for epoch in leaving if epoch.left_size == head.size]
+    is_told = any(epoch.left_root == head.root.hex() for epoch in same)
+    if is_told or any(epoch.left_size > head.size for epoch in leaving):
         return ""
-    if not told:
+    if not leaving:
         return f"epoch {later[0].number} tells of no head of it"
-    return "with others" if same else f"with {max(one.left_size for one in told):,}"
+    return "with others" if same else f"with {max(epoch.left_size for epoch in leaving):,}"

@@ -49,7 +49,7 @@ class JointActs:
     def open(self) -> list[Proposal]:
         """Return the proposals that can be signed now, the oldest first."""
         now = self._context.ports.clock.now()
-        return [one for one in self.state().proposals.values() if one.expires >= now]
+        return [proposal for proposal in self.state().proposals.values() if proposal.expires >= now]
 
     def get(self, name: str) -> Proposal:
         """Return a proposal that can be signed now; NotFound."""
@@ -69,7 +69,7 @@ class JointActs:
             is_same_key = decision.get("key") == enrolment.decision["key"]
             if proposal.act == enrolment.action and is_same_key:
                 owners = {
-                    person_of(str(one.get("owner"))) for one in (decision, enrolment.decision)
+                    person_of(str(part.get("owner"))) for part in (decision, enrolment.decision)
                 }
                 if len(owners) > 1:
                     raise Conflict(
@@ -90,9 +90,9 @@ class JointActs:
         """
         state = self.state()
         person = state.owner_of(key)
-        same = [one for one in self.open() if _is_of(one, proposed)]
+        same = [candidate for candidate in self.open() if _is_of(candidate, proposed)]
         # Two may have proposed the same at once: then the other one is signed.
-        same.sort(key=lambda one: person in state.signers_of(one))
+        same.sort(key=lambda candidate: person in state.signers_of(candidate))
         proposal = next(iter(same), None)
         content: Json = {"act": proposed.action, "decision": dict(proposed.decision)}
         if proposal is None:

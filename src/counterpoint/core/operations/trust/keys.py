@@ -20,14 +20,16 @@ class Keys:
 
     def get(self, name: str) -> Key:
         """Return the key of an id, or of the beginning of one, or the only one of an owner; NotFound."""
-        known = self.list()
-        found = [key for key in known if key.id == name]
-        found = found or [key for key in known if key.owner == name and key.is_in_force]
-        found = found or [key for key in known if key.id.removeprefix("SHA256:").startswith(name)]
-        if len(found) != 1:
-            what = "no key" if not found else f"{len(found)} keys"
+        keys = self.list()
+        matches = [key for key in keys if key.id == name]
+        matches = matches or [key for key in keys if key.owner == name and key.is_in_force]
+        matches = matches or [
+            key for key in keys if key.id.removeprefix("SHA256:").startswith(name)
+        ]
+        if len(matches) != 1:
+            what = "no key" if not matches else f"{len(matches)} keys"
             raise NotFound(
                 f"there is {what} {name!r} in this project",
                 hint="See `counterpoint key list` for those there are.",
             )
-        return found[0]
+        return matches[0]

@@ -53,12 +53,12 @@ class People(Keys):
 
         It is of the ledger as it is at this moment, and good for ten minutes.
         """
-        known = self._context.ports.secrets
-        said, salt = mask(reason, known), secrets.token_hex(SALT_BYTES)
+        hidden = self._context.ports.secrets
+        text, salt = mask(reason, hidden), secrets.token_hex(SALT_BYTES)
         with self._context.reading() as view:
             head = view.head()
         decision: Mapping[str, Json] = {
-            name: mask_json(value, known) for name, value in proposed.decision.items()
+            name: mask_json(value, hidden) for name, value in proposed.decision.items()
         }
         statement = Statement(
             project=self._context.project,
@@ -70,16 +70,16 @@ class People(Keys):
             signed_by=signed_by,
             nonce=secrets.token_hex(SALT_BYTES),
             time=self._context.ports.clock.now(),
-            reason=canonical.commitment(bytes.fromhex(salt), said) if said else "",
+            reason=canonical.commitment(bytes.fromhex(salt), text) if text else "",
         )
-        kept = canonical.dump({"salt": salt, "text": said}).decode() if said else ""
+        salted = canonical.dump({"salt": salt, "text": text}).decode() if text else ""
         return Confirmation(
             project=self._context.project,
             id=statement.nonce,
             signed_by=signed_by,
             statement=statement.to_text(),
             signature="",
-            reason=Prose(kept),
+            reason=Prose(salted),
         )
 
     def take_along(self, key: str) -> None:
@@ -163,12 +163,12 @@ class People(Keys):
         """
         signing = Signing(self._context)
         self.refuse_recovery()
-        left = signing.asked(reason)
+        epoch_left = signing.asked(reason)
         with recording(self._context, RECOVERED) as change:
             self._refuse(change.writing, _RECOVER)
             if proposed.decision["key"] != self._signer():
                 raise Forbidden("a key that is recovered signs for itself")
-            epoch = signing.begin(change, reason, left)
+            epoch = signing.begin(change, reason, epoch_left)
             key = self._put(change, public_key, proposed, f"{BY_EPOCH}{epoch.number}")
         signing.go_on(epoch)
         return key
@@ -178,8 +178,8 @@ class People(Keys):
         self.refuse_recovery()
         signing = Signing(self._context)
         with self._context.reading() as view:
-            found = view.find(Key, key)
-            epoch = view.find(Epoch, found.recovered_in) if found else None
+            stored = view.find(Key, key)
+            epoch = view.find(Epoch, stored.recovered_in) if stored else None
         last = signing.last()
         if epoch is None or (last is not None and last.epoch >= epoch.number):
             return False

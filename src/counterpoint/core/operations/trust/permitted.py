@@ -35,8 +35,8 @@ class Permitted:
         """Return the same of the commands that open checks of open items ask for, each with the first such item."""
         with self._context.reading() as view:
             gates = view.select(Gate, kind="check", status="closed", limit=_LOOKED_AT)
-            found = find_unallowed(self._context, view, (gate.argv for gate in gates))
-            lacks = {*found.commands}
+            unallowed = find_unallowed(self._context, view, (gate.argv for gate in gates))
+            lacks = {*unallowed.commands}
             items: dict[tuple[str, ...], str] = {}
             for gate in gates:
                 if (
@@ -45,7 +45,7 @@ class Permitted:
                     and _is_open(view.find(Item, gate.item))
                 ):
                     items[gate.argv] = gate.item
-        return replace(found, commands=tuple(items), items=tuple(items.values()))
+        return replace(unallowed, commands=tuple(items), items=tuple(items.values()))
 
 
 def _is_open(item: Item | None) -> bool:

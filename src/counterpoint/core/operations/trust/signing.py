@@ -97,11 +97,11 @@ class Signing:
         with self._context.reading() as view:
             project, keys = view.find(Project), named(view)
         try:
-            mine = self._signer.known_key(project.ledger) if project else None
+            own_key = self._signer.known_key(project.ledger) if project else None
         except Unavailable:
-            mine = None
-        every = dict.fromkeys([mine.hex(), *keys] if mine else keys)
-        return tuple(self._verifier(one) for one in every)
+            own_key = None
+        every = dict.fromkeys([own_key.hex(), *keys] if own_key else keys)
+        return tuple(self._verifier(public_key) for public_key in every)
 
     def named_key(self) -> VerifierKey:
         """Return the key of the signer if it is the one that the ledger names now; SignerAway.
@@ -118,14 +118,14 @@ class Signing:
         """Return the key that the ledger named last at a time, or without one that of the signer."""
         with self._context.reading() as view:
             project = view.find(Project)
-            found = [project.public_key] if project else []
-            found += [
-                one.public_key
-                for one in view.select(Epoch, order="number")
-                if one.opened_at <= time
+            public_keys = [project.public_key] if project else []
+            public_keys += [
+                epoch.public_key
+                for epoch in view.select(Epoch, order="number")
+                if epoch.opened_at <= time
             ]
-        known = [one for one in found if is_public_key(one)]
-        return self._verifier(known[-1]) if known else self.key
+        valid = [public_key for public_key in public_keys if is_public_key(public_key)]
+        return self._verifier(valid[-1]) if valid else self.key
 
     def _verifier(self, public_key: str) -> VerifierKey:
         return VerifierKey(name=self._origin, public_key=bytes.fromhex(public_key))
@@ -138,13 +138,13 @@ class Signing:
     def _last(self, view: Reading) -> SignedHead | None:
         project = view.find(Project)
         try:
-            mine = self._signer.last(project.ledger) if project else None
+            own_head = self._signer.last(project.ledger) if project else None
         except Unavailable:
-            mine = None
-        if mine and mine.note == self._context.ports.anchors.last(self._context.project):
+            own_head = None
+        if own_head and own_head.note == self._context.ports.anchors.last(self._context.project):
             # What lies beside the database is what the signer itself keeps: no signature says more than he does.
-            return mine
-        return _higher(mine, self._kept(view))
+            return own_head
+        return _higher(own_head, self._kept(view))
 
     def _kept(self, view: Reading) -> SignedHead | None:
         """Return the anchor if a key that the ledger names has signed it."""
@@ -159,15 +159,15 @@ class Signing:
         """
         with self._context.reading() as view:
             last = None if view.moved() else self._last(view)
-        kept = self._context.ports.anchors.last(self._context.project)
-        return tuple(filter(None, (kept, last.note if last else "")))
+        anchor = self._context.ports.anchors.last(self._context.project)
+        return tuple(filter(None, (anchor, last.note if last else "")))
 
     def head(self) -> SignedHead:
         """Return the head that was signed last; SignerAway if none was."""
-        found = self.last()
-        if found is None:
+        head = self.last()
+        if head is None:
             raise SignerAway("nothing of this ledger is signed yet", hint=_NEVER)
-        return found
+        return head
 
     def renew(self) -> None:
         """Have the present end signed if that may be and can be; ForkRefused.
@@ -228,17 +228,17 @@ class Signing:
             if moved := view.moved():
                 raise moved_fault(self._context.project, moved)
             last = self._signer.last(project.ledger)
-            asked = self._growth(view, last)
-            kept = self._kept(view)
-            if last is None and kept is not None:
-                refuse_fork(view, kept)
+            growth = self._growth(view, last)
+            anchor = self._kept(view)
+            if last is None and anchor is not None:
+                refuse_fork(view, anchor)
             names = named(view)
-        if last and (last.size, last.root, last.epoch) == (asked.size, asked.root, asked.epoch):
-            made = last
+        if last and (last.size, last.root, last.epoch) == (growth.size, growth.root, growth.epoch):
+            head = last
         else:
-            made = self._signer.sign_head(project.ledger, asked)
-        self._keep(made, kept, names)
-        return made
+            head = self._signer.sign_head(project.ledger, growth)
+        self._keep(head, anchor, names)
+        return head
 
     def _growth(self, view: Reading, last: SignedHead | None) -> Growth:
         head = view.head()
@@ -252,12 +252,12 @@ class Signing:
             epoch=last_epoch(view),
         )
 
-    def _keep(self, made: SignedHead, kept: SignedHead | None, names: list[str]) -> None:
-        if kept and (kept.epoch, kept.size) >= (made.epoch, made.size):
+    def _keep(self, head: SignedHead, anchor: SignedHead | None, names: list[str]) -> None:
+        if anchor and (anchor.epoch, anchor.size) >= (head.epoch, head.size):
             return
         keys = list(map(self._verifier, names))
-        if not keys or open_head(made.note, keys):
-            self._context.ports.anchors.keep(self._context.project, made.note)
+        if not keys or open_head(head.note, keys):
+            self._context.ports.anchors.keep(self._context.project, head.note)
 
     def open_epoch(self, reason: str) -> Epoch:
         """Let the signer go on from the present end, whatever it signed before; InvalidInput.
@@ -267,12 +267,12 @@ class Signing:
         with self._context.reading() as view:
             # Asked again in the transaction: here, so that nobody else has the signer make a key.
             refuse_others(view, self._context, *_OPEN)
-        left = self.asked(reason)
+        departure = self.asked(reason)
         with recording(self._context, OPENED) as change:
             refuse_agent(change, *_OPEN)
             actor = self._context.caller.actor
             signer = actor.principal.id if actor.principal and actor.is_signed else ""
-            epoch = self.begin(change, reason, left, signer)
+            epoch = self.begin(change, reason, departure, signer)
             # A ledger that the signer refuses is one to restore: no signature helps there.
             refuse_unsigned_act(change, *_OPEN)
         self.go_on(epoch)
@@ -283,25 +283,25 @@ class Signing:
         with recording(self._context, OPENED) as change:
             refuse_unsigned_act(change, *_OPEN)
 
-    def begin(self, change: Change, reason: str, left: Left, confirmed_by: str = "") -> Epoch:
+    def begin(self, change: Change, reason: str, departure: Left, confirmed_by: str = "") -> Epoch:
         """Return an epoch that an entry opens; ForkRefused.
 
-        left: what `asked` answered before the transaction, in which nobody waits for a signer.
+        departure: what `asked` answered before the transaction, in which nobody waits for a signer.
         confirmed_by: the key of the person who signs that, and does not come in by it.
         """
-        refuse_recovered(change.writing, left.signed)
+        refuse_recovered(change.writing, departure.signed)
         # Whatever was signed since it was asked is kept beside the database.
-        last = _higher(self._kept(change.writing), left.head)
-        told = left.untold if last and _extends(change.writing, last) else None
-        told = told or last
+        last = _higher(self._kept(change.writing), departure.head)
+        former = departure.untold if last and _extends(change.writing, last) else None
+        former = former or last
         epoch = Epoch(
             project=self._context.project,
             number=self._next_epoch(change.writing, last),
-            public_key=left.public_key,
-            left_epoch=told.epoch if told else 0,
-            left_size=told.size if told else -1,
-            left_root=told.root.hex() if told else "",
-            gone=left.gone,
+            public_key=departure.public_key,
+            left_epoch=former.epoch if former else 0,
+            left_size=former.size if former else -1,
+            left_root=former.root.hex() if former else "",
+            gone=departure.gone,
             reason=Prose(reason.strip()),
             confirmed_by=confirmed_by,
             agent=self._context.caller.actor.name,
@@ -311,17 +311,17 @@ class Signing:
         change.add_facts(
             epoch=epoch.number,
             confirmed=bool(confirmed_by),
-            left=left.signed.epoch if left.signed else 0,
+            left=departure.signed.epoch if departure.signed else 0,
         )
-        if left.gone:
-            change.add_facts(gone=list(left.gone))
+        if departure.gone:
+            change.add_facts(gone=list(departure.gone))
         return epoch
 
     def asked(self, reason: str) -> Left:
         """Return what an epoch is opened with, as the signer and all witnesses say; InvalidInput, Unavailable."""
         if not reason.strip():
             raise InvalidInput("an epoch has a reason", hint="Say why the ledger is another one.")
-        left = self.leaving()
+        departure = self.leaving()
         with self._context.reading() as view:
             project = view.find(Project)
         if project is None:
@@ -329,14 +329,16 @@ class Signing:
         # Of the signer alone: what lies beside the database is of whoever can write there.
         signed = self._signer.last(project.ledger)
         key = self._signer.public_key(project.ledger).hex()
-        return replace(left, head=_higher(signed, left.head), signed=signed, public_key=key)
+        return replace(
+            departure, head=_higher(signed, departure.head), signed=signed, public_key=key
+        )
 
     def leaving(self) -> Left:
         """Return what an epoch would leave if it were opened now; asks the signer and all witnesses."""
         heads, gone = list(self._heads()), sorted(self._gone(self._placed()))
         with self._context.reading() as view:
-            older = (one for one in heads if one.epoch < last_epoch(view))
-            missed = [one for one in older if untold(view, one)]
+            older = (head for head in heads if head.epoch < last_epoch(view))
+            missed = [head for head in older if untold(view, head)]
         return Left(head=_highest(heads), untold=_highest(missed), gone=tuple(gone))
 
     def _placed(self) -> Mapping[str, str]:
@@ -350,9 +352,9 @@ class Signing:
         others = {name: ledger for name, ledger in placed.items() if name != self._origin}
         if not others:
             return {}
-        here = self._context.ports.store.projects()
-        there = {origin_of(one.project): one.ledger for one in here}
-        return {name: ledger for name, ledger in others.items() if there.get(name) != ledger}
+        projects = self._context.ports.store.projects()
+        ledgers = {origin_of(project.project): project.ledger for project in projects}
+        return {name: ledger for name, ledger in others.items() if ledgers.get(name) != ledger}
 
     def _heads(self) -> Iterator[SignedHead]:
         """Return the heads that the signer, the checkpoint beside the ledger, witnesses and commits have; asks them all.
@@ -376,7 +378,7 @@ class Signing:
                     has = look()
                     notes += [has.note] if has else []
         with suppress(Unavailable):
-            notes += [one.note for one in self._context.ports.trailers(project.ledger)]
+            notes += [trailer.note for trailer in self._context.ports.trailers(project.ledger)]
         for note in notes:
             head = open_head(note, keys)
             if head is not None:
@@ -386,18 +388,20 @@ class Signing:
         """Have the signer sign the present end as that of an epoch; ForkRefused, Unavailable."""
         with self._context.ports.store.reading(self._context.project) as view:
             project = view.find(Project)
-            asked = replace(self._growth(view, None), gone=epoch.gone)
-        if project is None or asked.epoch != epoch.number:
-            raise ForkRefused(f"the ledger tells of epoch {asked.epoch}, and not of {epoch.number}")
-        made = self._signer.open_epoch(project.ledger, asked)
-        self._context.ports.anchors.keep(self._context.project, made.note)
+            growth = replace(self._growth(view, None), gone=epoch.gone)
+        if project is None or growth.epoch != epoch.number:
+            raise ForkRefused(
+                f"the ledger tells of epoch {growth.epoch}, and not of {epoch.number}"
+            )
+        head = self._signer.open_epoch(project.ledger, growth)
+        self._context.ports.anchors.keep(self._context.project, head.note)
 
     def proposed(self) -> ProposedAct:
         """Return what opening an epoch would decide now, for a person to sign."""
-        left = self.leaving()
+        departure = self.leaving()
         with self._context.reading() as view:
-            number = self._next_epoch(view, left.head)
-        gone = {"gone": list(left.gone)} if left.gone else {}
+            number = self._next_epoch(view, departure.head)
+        gone = {"gone": list(departure.gone)} if departure.gone else {}
         return ProposedAct(action=OPENED, decision={"epoch": number, **gone})
 
     def _next_epoch(self, view: Reading, last: SignedHead | None) -> int:
@@ -445,7 +449,7 @@ class Signing:
         except Unavailable as fault:
             yield fault
             return
-        yield from (gone_fault(*one) for one in sorted(self._gone(placed).items()))
+        yield from (gone_fault(*gone_ledger) for gone_ledger in sorted(self._gone(placed).items()))
         seen = placed.get(self._origin)
         if fault := place_fault(seen, project.ledger if project else None):
             # The signer knows nothing else of this one.
@@ -454,24 +458,27 @@ class Signing:
         if project is None:
             return
         try:
-            last, known = self._signer.last(project.ledger), self._signer.known_key(project.ledger)
+            last, known_key = (
+                self._signer.last(project.ledger),
+                self._signer.known_key(project.ledger),
+            )
         except Unavailable as fault:
             yield fault
             return
         names = named(view)
-        if known is None and names:
+        if known_key is None and names:
             yield SignerAway(
                 "the signer of this account has no key of this ledger",
                 hint="Nothing here remembers what was signed. On another machine that is so until its"
                 " first signature; else restore the signer's state.",
             )
-        if known is not None and names and known.hex() != names[0]:
+        if known_key is not None and names and known_key.hex() != names[0]:
             yield ProofMismatch(
                 "the key of the signer is another than the one that the ledger names",
                 hint="If this is another account or machine, have it use the signer of the first:"
                 " COUNTERPOINT_SIGNER (docs/service.md). If the signer's state was lost,"
                 " `counterpoint audit epoch --reason TEXT` names the present key in the place of the one before.",
-                key=known.hex(),
+                key=known_key.hex(),
             )
         if last is not None:
             try:
@@ -480,8 +487,8 @@ class Signing:
                 yield fault
 
 
-def _higher(one: SignedHead | None, other: SignedHead | None) -> SignedHead | None:
-    return _highest([head for head in (one, other) if head is not None])
+def _higher(first: SignedHead | None, other: SignedHead | None) -> SignedHead | None:
+    return _highest([head for head in (first, other) if head is not None])
 
 
 def _highest(heads: Iterable[SignedHead]) -> SignedHead | None:

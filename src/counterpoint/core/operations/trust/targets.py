@@ -37,19 +37,19 @@ class Targets:
         *,
         least: int,
         words: Iterable[str] = (),
-        given: Iterable[str] = (),
+        commitments: Iterable[str] = (),
         row: Row | None = None,
     ) -> None:
         """Look for words, and for all that a row ever said.
 
-        least: letters from which on a text with one of the words in it is taken for a copy. given: texts
+        least: letters from which on a text with one of the words in it is taken for a copy. commitments: texts
         that go in any case, by their commitments.
         """
         self.words = set(words)
         self.replies = 0
         self._least = least
         self._row = row
-        self._gone = dict.fromkeys(given)
+        self._gone = dict.fromkeys(commitments)
         self._answers: dict[str, None] = {}
         self._found = bool(self._gone)
         self._size = 0
@@ -69,20 +69,24 @@ class Targets:
         self._size = view.head().size
         self._found = self._found or goes_on
         if self._row is not None:
-            there = [one for one in _given(view, *self._row, 0) if view.text(one) is not None]
-            self._add(there)
-            self.words |= {text for one in there if (text := view.text(one))}
+            kept_texts = [
+                commitment
+                for commitment in _given(view, *self._row, 0)
+                if view.text(commitment) is not None
+            ]
+            self._add(kept_texts)
+            self.words |= {text for commitment in kept_texts if (text := view.text(commitment))}
             self._add(_signed(view, self.words))
         names: dict[str, str] = {}
-        for half, kept in view.texts():
-            names[half] = kept.commitment
-            if self._says(kept.body):
+        for half, salted in view.texts():
+            names[half] = salted.commitment
+            if self._says(salted.body):
                 self._add((names[half],))
-        self._add(_hashes_beside(view, {one[:_HALF] for one in self._gone}, names))
+        self._add(_hashes_beside(view, {commitment[:_HALF] for commitment in self._gone}, names))
         answers = [names[half] for half in _cells(view, Reply, "answer") if half in names]
-        asked = [names[half] for half in _cells(view, Reply, "request") if half in names]
+        requests = [names[half] for half in _cells(view, Reply, "request") if half in names]
         self.replies += len(answers)
-        self._answers |= dict.fromkeys((*asked, *answers))
+        self._answers |= dict.fromkeys((*requests, *answers))
 
     def follow(self, view: Reading) -> None:
         """Look at what was written since."""
@@ -95,26 +99,34 @@ class Targets:
             entry = load_fields(data)
             if not self.words and self._row is None:
                 # Nothing but these texts was meant: what refers to one of them now needs it.
-                for one in list_references(data):
-                    self._gone.pop(one, None)
+                for commitment in list_references(data):
+                    self._gone.pop(commitment, None)
                 continue
-            self._add(one for one in _references(entry.get("f", {})) if self._is_meant(view, one))
+            self._add(
+                commitment
+                for commitment in _references(entry.get("f", {}))
+                if self._is_meant(view, commitment)
+            )
             hashes: list[str] = []
-            found = False
+            is_meant = False
             for row in entry.get("r", ()):
                 values = _values(row)
                 if row["t"] == Reply.table:
                     self._answers |= dict.fromkeys(_references(values))
                     self.replies += 1
                     continue
-                meant = [one for one in _references(values) if self._is_meant(view, one)]
-                found = found or bool(meant)
+                meant = [
+                    commitment
+                    for commitment in _references(values)
+                    if self._is_meant(view, commitment)
+                ]
+                is_meant = is_meant or bool(meant)
                 self._add(meant)
                 # In one entry are a row with its hash, and a document with its passages.
                 kinds = columns(view.tables[row["t"]])
-                named = {column.name for column in kinds if column.sort == "hash"}
-                hashes += _references({name: values[name] for name in named & values.keys()})
-            if found:
+                hash_columns = {column.name for column in kinds if column.sort == "hash"}
+                hashes += _references({name: values[name] for name in hash_columns & values.keys()})
+            if is_meant:
                 self._add(hashes)
 
     def take(self, view: Reading, most: int) -> list[str]:
@@ -123,11 +135,11 @@ class Targets:
         while not self.is_empty and len(taken) < most:
             if not self._gone:
                 self._gone, self._answers = self._answers, {}
-            one = next(iter(self._gone))
-            del self._gone[one]
+            commitment = next(iter(self._gone))
+            del self._gone[commitment]
             # What says the words may be an answer too.
-            if one not in taken and view.text(one) is not None:
-                taken[one] = None
+            if commitment not in taken and view.text(commitment) is not None:
+                taken[commitment] = None
         return list(taken)
 
     def _add(self, commitments: Iterable[str]) -> None:
@@ -146,18 +158,18 @@ def _values(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _references(values: Mapping[str, Any]) -> list[str]:
-    return [one for value in values.values() if (one := referred(value))]
+    return [commitment for value in values.values() if (commitment := referred(value))]
 
 
 def _given(view: Reading, noun: type[Noun], key: tuple[Cell, ...], start: int) -> Iterator[str]:
     """Return the commitment of every text that an entry gave to a row, or a fact about it has."""
-    mark, place = canonical.dump(key[-1]), dict(zip(noun.key[1:], key, strict=True))
+    mark, key_columns = canonical.dump(key[-1]), dict(zip(noun.key[1:], key, strict=True))
     for data in view.entries(start):
         if mark not in data:
             continue
         entry = load_fields(data)
         for row in entry.get("r", ()):
-            if row["t"] == noun.table and row["k"] == place:
+            if row["t"] == noun.table and row["k"] == key_columns:
                 yield from _references(_values(row))
         if entry.get("s") == key[-1]:
             yield from _references(entry.get("f", {}))
@@ -165,15 +177,15 @@ def _given(view: Reading, noun: type[Noun], key: tuple[Cell, ...], start: int) -
 
 def _signed(view: Reading, words: set[str]) -> Iterator[str]:
     """Return the commitments of the reasons that people signed with one of the words as text."""
-    for one in view.select(Confirmation):
-        if load_object(one.reason).get("text") in words:
-            yield from _given(view, Confirmation, (one.id,), 0)
+    for confirmation in view.select(Confirmation):
+        if load_object(confirmation.reason).get("text") in words:
+            yield from _given(view, Confirmation, (confirmation.id,), 0)
 
 
 def _cells(view: Reading, noun: type[Noun], name: str) -> list[str]:
     """Return what a prose column of every row holds, in the order of the key."""
-    place = [column.name for column in columns(noun)].index(name)
-    return [str(row[place]) for row in view.table(noun)]
+    index = [column.name for column in columns(noun)].index(name)
+    return [str(row[index]) for row in view.table(noun)]
 
 
 def _hashes_beside(view: Reading, halves: set[str], names: Mapping[str, str]) -> Iterator[str]:
@@ -181,15 +193,15 @@ def _hashes_beside(view: Reading, halves: set[str], names: Mapping[str, str]) ->
     paths: set[tuple[Cell, Cell]] = set()
     for noun in view.tables.values():
         every = columns(noun)
-        proses = [place for place, column in enumerate(every) if column.is_prose]
-        hashes = [place for place in proses if every[place].sort == "hash"]
+        proses = [index for index, column in enumerate(every) if column.is_prose]
+        hashes = [index for index in proses if every[index].sort == "hash"]
         if not hashes and noun is not Passage:
             continue
         for row in view.table(noun):
-            if any(row[place] in halves for place in proses):
+            if any(row[index] in halves for index in proses):
                 yield from (names[str(row[p])] for p in hashes if row[p] in names)
                 if noun is Passage:
                     paths.add((row[1], row[3]))
-    for place, row in zip(_cells(view, Document, "sha256"), view.table(Document), strict=True):
-        if (row[1], row[2]) in paths and place in names:
-            yield names[place]
+    for digest, row in zip(_cells(view, Document, "sha256"), view.table(Document), strict=True):
+        if (row[1], row[2]) in paths and digest in names:
+            yield names[digest]

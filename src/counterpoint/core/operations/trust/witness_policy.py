@@ -85,12 +85,12 @@ class WitnessPolicies:
     def proposed(self, policy: WitnessPolicy) -> ProposedAct:
         """Return what asking for witnesses would decide, for a person to sign."""
         before = self.current()
-        shown = {"witnesses": ", ".join(policy.names) or "none"}
+        lines = {"witnesses": ", ".join(policy.names) or "none"}
         if policy.asks_less_than(before):
-            shown["less"] = (
+            lines["less"] = (
                 f"before, {before.count} of {', '.join(before.names)} had to sign; every verification will tell it"
             )
-        return ProposedAct(action=CHANGED, decision=policy.to_facts(), shown=shown)
+        return ProposedAct(action=CHANGED, decision=policy.to_facts(), shown=lines)
 
     def require(self, policy: WitnessPolicy, reason: str = "") -> WitnessPolicy:
         """Say which witnesses must sign from now on; the same again writes nothing. Forbidden to all but people."""
@@ -139,8 +139,8 @@ class WitnessPolicies:
             return QuorumStanding(policy=WitnessPolicy())
         if last is None or not policy.count:
             return QuorumStanding(policy=policy, size=size)
-        kept = self._context.ports.cosigned(project.ledger)
-        signed = self._signers(policy, (last.note, *kept), size, is_strict=asks)
+        cosigned = self._context.ports.cosigned(project.ledger)
+        signed = self._signers(policy, (last.note, *cosigned), size, is_strict=asks)
         if asks and len(signed) < policy.count:
             # Whoever is far away answers late: no view is open meanwhile.
             answers = tuple(self._asked(project.ledger, last))
@@ -193,7 +193,10 @@ class WitnessPolicies:
         """Return the witnesses that cosigned one of some heads. size: that it must have; is_strict: whatever the age of entries."""
         name = origin_of(self._context.project)
         with self._context.reading() as view:
-            keys = [VerifierKey(name=name, public_key=bytes.fromhex(one)) for one in named(view)]
+            keys = [
+                VerifierKey(name=name, public_key=bytes.fromhex(public_key))
+                for public_key in named(view)
+            ]
             heads = [(note, open_head(note, keys)) for note in dict.fromkeys(notes)]
             counted = [
                 note
@@ -224,7 +227,7 @@ def policy_of(view: Reading) -> WitnessPolicy:
 
 def _is_signed(view: Reading) -> bool:
     principals = [entry.actor.principal for entry in _entries(view)]
-    return any(one is not None and one.strength == "person" for one in principals)
+    return any(principal is not None and principal.strength == "person" for principal in principals)
 
 
 def _entries(view: Reading) -> Iterator[Entry]:

@@ -51,15 +51,15 @@ class Compared:
     faults: list[LedgerBroken] = field(default_factory=list[LedgerBroken])
     remarks: list[Unavailable] = field(default_factory=list[Unavailable])
 
-    def add(self, witness: str, found: LedgerBroken | Unavailable) -> None:
+    def add(self, witness: str, fault: LedgerBroken | Unavailable) -> None:
         """Add what is wrong with a witness, by its name."""
-        told = type(found)(
-            f"{witness}: {found.message}", hint=found.steps, **{**found.facts, "witness": witness}
+        message = type(fault)(
+            f"{witness}: {fault.message}", hint=fault.steps, **{**fault.facts, "witness": witness}
         )
-        if isinstance(told, LedgerBroken):
-            self.faults.append(told)
+        if isinstance(message, LedgerBroken):
+            self.faults.append(message)
         else:
-            self.remarks.append(told)
+            self.remarks.append(message)
 
 
 class Witnessing:
@@ -73,22 +73,22 @@ class Witnessing:
 
         Answers what kept it from whom.
         """
-        found = Compared()
+        compared = Compared()
         ledger, head = self._signed()
         if head is None:
-            return found
+            return compared
         for witness in self._context.ports.witnesses():
             try:
                 has = witness.known(ledger)
                 with self._context.reading() as view:
                     faults = [] if has is None else list(self._faults(view, has))
-                if any(isinstance(one, LedgerBroken) for one in faults):
-                    found.add(witness.name, faults[0])
+                if any(isinstance(fault, LedgerBroken) for fault in faults):
+                    compared.add(witness.name, faults[0])
                 elif has is None or faults or has.size < head.size:
                     witness.keep(ledger, head, self.prove)
             except (LedgerBroken, Unavailable) as fault:
-                found.add(witness.name, fault)
-        return found
+                compared.add(witness.name, fault)
+        return compared
 
     def _signed(self) -> tuple[str, SignedHead | None]:
         """Return the id of the ledger, and the head signed last if the ledger vouches for it."""
@@ -106,7 +106,10 @@ class Witnessing:
 
     def _keys(self, view: Reading) -> list[VerifierKey]:
         name = origin_of(self._context.project)
-        return [VerifierKey(name=name, public_key=bytes.fromhex(one)) for one in named(view)]
+        return [
+            VerifierKey(name=name, public_key=bytes.fromhex(public_key))
+            for public_key in named(view)
+        ]
 
     def prove(self, first: int, second: int) -> tuple[bytes, ...]:
         """Return the proof that the ledger of one size begins with that of another; Unavailable."""
@@ -127,27 +130,27 @@ class Witnessing:
             with suppress(LedgerBroken, Unavailable):
                 has = witness.known(project.ledger)
                 notes += [has.note] if has is not None else []
-        same = (note, *(one for one in notes if _text(one) == _text(note)))
-        lines = dict.fromkeys(line for one in same for line in _signatures(one))
+        same = (note, *(signed_note for signed_note in notes if _text(signed_note) == _text(note)))
+        lines = dict.fromkeys(line for signed_note in same for line in _signatures(signed_note))
         return f"{_text(note)}\n\n" + "".join(lines)
 
     def compare(self, *, elsewhere: bool = True) -> Compared:
         """Compare the ledger with what every witness has. elsewhere: ask those who are not on this machine."""
-        found = Compared()
+        compared = Compared()
         last = Signing(self._context).last()
         with self._context.reading() as view:
             project, moved = view.find(Project), view.moved()
         if project is None or moved is not None:
             # They go on with the ledger where it is now, and have more than the copy that was left.
-            return found
+            return compared
         for witness in self._context.ports.witnesses():
-            before = len(found.remarks)
+            before = len(compared.remarks)
             try:
-                has = self._has(witness, project.ledger, last if elsewhere else None, found)
+                has = self._has(witness, project.ledger, last if elsewhere else None, compared)
             except (LedgerBroken, Unavailable) as fault:
-                found.add(witness.name, fault)
+                compared.add(witness.name, fault)
                 continue
-            found.witnesses.append(
+            compared.witnesses.append(
                 Witnessed(
                     witness=witness.name,
                     size=has.size if has else -1,
@@ -155,41 +158,41 @@ class Witnessing:
                 )
             )
             # Who could not be asked, and of whom nothing is known, was named already.
-            if has is not None or (last is not None and len(found.remarks) == before):
+            if has is not None or (last is not None and len(compared.remarks) == before):
                 with self._context.reading() as view:
                     for fault in self._faults(view, has):
-                        found.add(witness.name, fault)
-        self._compare_commits(project.ledger, found)
-        return found
+                        compared.add(witness.name, fault)
+        self._compare_commits(project.ledger, compared)
+        return compared
 
-    def _compare_commits(self, ledger: str, found: Compared) -> None:
+    def _compare_commits(self, ledger: str, compared: Compared) -> None:
         """Compare the ledger with the heads that commits have; the first that contradicts it is told."""
         try:
             heads = self._context.ports.trailers(ledger)
         except Unavailable as fault:
-            found.add(COMMITS, fault)
+            compared.add(COMMITS, fault)
             return
         with self._context.reading() as view:
             keys = self._keys(view)
-            signed = [one for one in heads if open_head(one.note, keys) is not None]
-            told = [next(self._faults(view, one), None) for one in signed]
+            signed = [head for head in heads if open_head(head.note, keys) is not None]
+            faults = [next(self._faults(view, head), None) for head in signed]
         if strange := len(heads) - len(signed):
-            found.add(
+            compared.add(
                 COMMITS,
                 Unavailable(f"{agree(strange, 'head', 'is')} signed by no key of this ledger"),
             )
         if not signed:
             return
-        most = max(signed, key=lambda one: one.size)
-        found.witnesses.append(Witnessed(witness=COMMITS, size=most.size, time=most.time))
-        broken = next((one for one in told if isinstance(one, LedgerBroken)), told[0])
+        most = max(signed, key=lambda head: head.size)
+        compared.witnesses.append(Witnessed(witness=COMMITS, size=most.size, time=most.time))
+        broken = next((fault for fault in faults if isinstance(fault, LedgerBroken)), faults[0])
         if isinstance(broken, Unavailable):
             broken = Unavailable(broken.message, hint=_BY_A_COMMIT, **broken.facts)
         if broken is not None:
-            found.add(COMMITS, broken)
+            compared.add(COMMITS, broken)
 
     def _has(
-        self, witness: Witness, ledger: str, last: SignedHead | None, found: Compared
+        self, witness: Witness, ledger: str, last: SignedHead | None, compared: Compared
     ) -> WitnessedHead | None:
         """Return the last head of a witness: what it says, else what is known of it."""
         if last is None:
@@ -198,7 +201,7 @@ class Witnessing:
             return witness.ask(ledger, last, self.prove)
         except (LedgerBroken, Unavailable) as fault:
             has = witness.known(ledger)
-            found.add(witness.name, fault)
+            compared.add(witness.name, fault)
             return has
 
     def _signed_here(self, view: Reading) -> int | None:

@@ -49,13 +49,13 @@ class Writers:
         # Once more for what the signer does not go on with: after its state was lost it begins anew.
         for _ in range(2):
             self._ask(project, names, self._authored.waiting()[:_MOST])
-        made = self._authored.made
-        if made:
+        signatures = self._authored.made
+        if signatures:
             with self._context.ports.store.writing(self._context.project) as writing:
-                for one in made:
-                    writing.vouch(one)
-        count = len(made)
-        made.clear()
+                for signature in signatures:
+                    writing.vouch(signature)
+        count = len(signatures)
+        signatures.clear()
         return count
 
     def _ask(self, project: Project, names: list[str], waiting: list[OpenRange]) -> None:
@@ -65,11 +65,11 @@ class Writers:
         origin = origin_of(project.project)
         public_key = self._signer.public_key(project.ledger)
         refuse_unnamed(VerifierKey(name=origin, public_key=public_key), names)
-        asked = [one.asked() for one in waiting]
-        growths = [growth for growth, _ in asked]
-        made = self._signer.sign_ranges(project.ledger, origin, growths)
-        for one, (_, edge), found in zip(waiting, asked, made, strict=True):
-            self._authored.settle(one, edge, found)
+        pairs = [open_range.asked() for open_range in waiting]
+        growths = [growth for growth, _ in pairs]
+        signatures = self._signer.sign_ranges(project.ledger, origin, growths)
+        for waiting_range, (_, edge), signature in zip(waiting, pairs, signatures, strict=True):
+            self._authored.settle(waiting_range, edge, signature)
 
     def _look(self, view: Reading) -> None:
         """Take in what has landed since the last look."""
@@ -80,8 +80,8 @@ class Writers:
             return
         for begin in range(start, size, PAGE):
             leaves = view.nodes(0, begin, min(begin + PAGE, size))
-            for place in self._authored.take(leaves):
-                if writer := _writer_at(view, place):
+            for sequence in self._authored.take(leaves):
+                if writer := _writer_at(view, sequence):
                     self._authored.end(writer)
 
     @property
@@ -94,36 +94,45 @@ class Writers:
 
         ProofMismatch for a signature that does not hold.
         """
-        given = Signing(self._context).keys()
+        own_keys = Signing(self._context).keys()
         with self._context.reading() as view:
             writer = _writer_at(view, sequence)
             if not writer:
                 return None
-            keys = _named_keys(view, given[0] if given else no_key(self._context.project))
-            mine = [one for one in view.signatures() if one.writer == writer]
-            last = next((one for one in reversed(mine) if one.first <= sequence), None)
+            keys = _named_keys(view, own_keys[0] if own_keys else no_key(self._context.project))
+            own_signatures = [
+                signature for signature in view.signatures() if signature.writer == writer
+            ]
+            last = next(
+                (
+                    signature
+                    for signature in reversed(own_signatures)
+                    if signature.first <= sequence
+                ),
+                None,
+            )
             if last is None or last_of(last.note) < sequence:
                 return WriterProof(writer=writer)
             end = last_of(last.note)
             covered = dict(_entries_of(view, writer, last.first, end + 1))
         leaves = [*covered.values()]
         key = open_delegation(last.delegation, keys.since(end), writer)
-        told = open_range(last.note, key, keys.present.name, writer)
-        if (told.count, told.root) != (len(leaves), root_of(leaves)):
+        signed_range = open_range(last.note, key, keys.present.name, writer)
+        if (signed_range.count, signed_range.root) != (len(leaves), root_of(leaves)):
             raise ProofMismatch("the entries of this writer are not those that it signed")
-        place = [*covered].index(sequence)
-        path = inclusion_proof(place, len(leaves), nodes_of(leaves))
+        index = [*covered].index(sequence)
+        path = inclusion_proof(index, len(leaves), nodes_of(leaves))
         return WriterProof(
             writer=writer,
             signature=last,
-            place=place,
+            place=index,
             path=tuple(part.hex() for part in path),
         )
 
 
-def _writer_at(view: Reading, place: int) -> str:
+def _writer_at(view: Reading, sequence: int) -> str:
     """Return for whom an entry was appended; empty for a person, and where it cannot be read."""
-    return _writer_of(next(view.entries(place, place + 1)))
+    return _writer_of(next(view.entries(sequence, sequence + 1)))
 
 
 def _entries_of(view: Reading, writer: str, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
@@ -131,9 +140,9 @@ def _entries_of(view: Reading, writer: str, start: int, stop: int) -> Iterator[t
     for begin in range(start, min(stop, view.head().size), PAGE):
         end = min(begin + PAGE, stop)
         page = zip(view.entries(begin, end), view.nodes(0, begin, end), strict=False)
-        for place, (data, leaf) in enumerate(page, begin):
+        for sequence, (data, leaf) in enumerate(page, begin):
             if _writer_of(data) == writer:
-                yield place, leaf
+                yield sequence, leaf
 
 
 def _writer_of(data: bytes) -> str:
@@ -143,15 +152,15 @@ def _writer_of(data: bytes) -> str:
         return ""
 
 
-def _named_keys(view: Reading, given: VerifierKey) -> NamedKeys:
-    """Return the keys that a ledger names, each from its place on; given: the one where it names none."""
-    found = NamedKeys(given)
+def _named_keys(view: Reading, default: VerifierKey) -> NamedKeys:
+    """Return the keys that a ledger names, each from its place on; default: the one where it names none."""
+    keys = NamedKeys(default)
     places = [
-        place
+        sequence
         for action in (NAMED, OPENED, RECOVERED)
-        for place in view.sequences(action=action, after=0, limit=_EPOCHS)
+        for sequence in view.sequences(action=action, after=0, limit=_EPOCHS)
     ]
-    for place in (0, *sorted(places)):
-        fields = load_fields(next(view.entries(place, place + 1)))
-        found.read(fields, fields.get("r", ()))
-    return found
+    for number in (0, *sorted(places)):
+        fields = load_fields(next(view.entries(number, number + 1)))
+        keys.read(fields, fields.get("r", ()))
+    return keys

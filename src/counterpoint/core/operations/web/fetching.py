@@ -25,8 +25,8 @@ class PageVerbs:
 
     def may_fetch(self) -> bool:
         """Return whether any page may be fetched; NotTrusted, MalformedDocument."""
-        said = self._said()
-        return said.fetches or bool(said.hosts)
+        web = self._said()
+        return web.fetches or bool(web.hosts)
 
     def fetch(self, url: str, listen: Listen, limits: PageLimits = LIMITS) -> Page:
         """Return a page.
@@ -37,21 +37,21 @@ class PageVerbs:
         refuse_early(context, "")
         fetching = context.ports.fetching()
         # What no configuration could allow is refused first, as such; then what a person would have to allow.
-        place = fetching.check(
+        host = fetching.check(
             url, context.ports.checking().web.hosts if context.ports.checking else ()
         )
-        said = self._said()
-        if not said.fetches and place not in said.hosts:
+        web = self._said()
+        if not web.fetches and host not in web.hosts:
             raise Forbidden(
                 "pages are not fetched in this project",
                 hint="Have a person write `fetch = true` below [web] into counterpoint.toml and run `counterpoint trust` (docs/research.md).",
             )
         began = context.ports.clock.now()
-        page = fetching.fetch(url, said.hosts, limits, listen)
+        page = fetching.fetch(url, web.hosts, limits, listen)
         if not page.content:
             return page
-        left = limits.whole - elapsed_ms(began, context.ports.clock.now()) / 1000
-        return self._read(page, listen, left)
+        seconds_left = limits.whole - elapsed_ms(began, context.ports.clock.now()) / 1000
+        return self._read(page, listen, seconds_left)
 
     def _read(self, page: Page, listen: Listen, seconds: float) -> Page:
         """Return a PDF with the text of its pages, each below a line with its number; PageFailed, Unavailable without the library."""
@@ -64,4 +64,4 @@ class PageVerbs:
         return replace(page, text=from_pages(pages).text, content=b"")
 
     def _said(self) -> Browsing:
-        return trusted(self._context, lambda said: web_loosened(said.web) is not None).web
+        return trusted(self._context, lambda web: web_loosened(web.web) is not None).web

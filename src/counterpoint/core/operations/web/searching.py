@@ -52,47 +52,47 @@ class SearchVerbs:
             order, why = self.said().order, ""
         except NotTrusted as fault:
             order, why = (), fault.message
-        places = {name: place for place, name in enumerate(order)}
-        seen = (self._seen(one, one.reason or why) for one in every)
-        return tuple(sorted(seen, key=lambda one: places.get(one.name, len(places))))
+        places = {name: ranks for ranks, name in enumerate(order)}
+        seen = (self._seen(searcher, searcher.reason or why) for searcher in every)
+        return tuple(sorted(seen, key=lambda searcher: places.get(searcher.name, len(places))))
 
     def chosen(self, name: str = "") -> Searcher:
         """Return who is asked: the one of a name, else the first that can be; NoProvider, NotFound, ProviderAway."""
         every = self.searchers()
         if name:
-            found = next((one for one in every if one.name == name), None)
-            if found is None:
-                there = ", ".join(one.name for one in every) or "none"
+            named_searcher = next((searcher for searcher in every if searcher.name == name), None)
+            if named_searcher is None:
+                names = ", ".join(searcher.name for searcher in every) or "none"
                 raise NotFound(
-                    f"there is no provider of searches {name[:60]!r}", hint=f"There are: {there}."
+                    f"there is no provider of searches {name[:60]!r}", hint=f"There are: {names}."
                 )
-            if not found.is_available:
-                raise away(found)
-            return found
-        found = next((one for one in every if one.is_available), None)
-        if found is None:
+            if not named_searcher.is_available:
+                raise away(named_searcher)
+            return named_searcher
+        named_searcher = next((searcher for searcher in every if searcher.is_available), None)
+        if named_searcher is None:
             raise nobody(
                 every,
                 "nobody can be asked for a search",
                 none="no provider of searches is configured",
                 hint="Have a person run `counterpoint provider login tavily` (or another one: `counterpoint provider list`), or name one in counterpoint.toml (docs/research.md).",
             )
-        return found
+        return named_searcher
 
     def said(self) -> Browsing:
         """Return what the configuration says of the web, as far as it counts; NotTrusted, MalformedDocument."""
-        return trusted(self._context, lambda said: web_loosened(said.web) is not None).web
+        return trusted(self._context, lambda checking: web_loosened(checking.web) is not None).web
 
     def search(
         self,
         search: Search,
         watch: Watch | None = None,
         listen: Listen | None = None,
-        found: Found | None = None,
+        write: Found | None = None,
     ) -> SearchAnswer:
         """Return what a search finds.
 
-        watch: is told in words how it gets on. listen: is called each second. found: writes what was found with its use.
+        watch: is told in words how it gets on. listen: is called each second. write: writes what was found with its use.
         Raises NoProvider, NotFound, ProviderAway, CircuitOpen, ProviderFailed and what is below it, BudgetSpent, NotTrusted.
         """
         context = self._context
@@ -101,10 +101,10 @@ class SearchVerbs:
         heard = Hearing(searcher.name, watch, listen)
         results: list[SearchResult] = []
 
-        def attempt(left: float) -> Answer:
+        def attempt(seconds_left: float) -> Answer:
             with passing(context, _circuit(searcher.name)):
                 results[:] = context.ports.searching().search(
-                    searcher, replace(search, timeout=left), heard
+                    searcher, replace(search, timeout=seconds_left), heard
                 )
             return _use_of(searcher)
 
@@ -116,7 +116,7 @@ class SearchVerbs:
                 item=search.item,
                 status="answered",
                 began=context.ports.clock.now(),
-                landed=lambda change, _: found(change, answer()) if found else None,
+                landed=lambda change, _: write(change, answer()) if write else None,
             ),
             seconds=search.timeout,
             attempt=attempt,
@@ -144,7 +144,9 @@ class SearchVerbs:
 
     def _limits(self) -> Modelling:
         """Return what limits the project has; NotTrusted."""
-        return trusted(self._context, lambda said: models_loosened(said.models) is not None).models
+        return trusted(
+            self._context, lambda checking: models_loosened(checking.models) is not None
+        ).models
 
     def _seen(self, searcher: Searcher, why: str) -> Searcher:
         """Return a provider with why it cannot be asked, if it cannot."""

@@ -403,7 +403,7 @@ class Advancing:
             limit_micros=self._money_left(going.course),
         )
         try:
-            SearchVerbs(self._context).search(search, listen=self._listen(row.id), found=landed)
+            SearchVerbs(self._context).search(search, listen=self._listen(row.id), write=landed)
         except (Stopped, *_STORE):
             raise
         except CounterpointError as fault:

@@ -32,7 +32,7 @@ class UnderWay:
 
     def all(self, view: Reading) -> tuple[Ending, ...]:
         """Return the endings under way."""
-        found = tuple(view.select(Ending, status="begun"))
-        if not (found or self.is_written):
+        endings = tuple(view.select(Ending, status="begun"))
+        if not (endings or self.is_written):
             self.free = view.project
-        return found
+        return endings
