@@ -187,14 +187,14 @@ class Pages:
         limit: int,
         present: Callable[[T], Json],
         position_of: Callable[[T], Json],
-        room: int = PAGE,
+        budget: int = PAGE,
     ) -> tuple[list[Json], str]:
         """Return the rows that fit and the cursor for the rest, empty at the end.
 
         rows: one more than the limit, if there are so many.
         """
         entries: list[Json] = []
-        bytes_left = room - RESERVE
+        bytes_left = budget - RESERVE
         for row in rows[:limit]:
             entry = present(row)
             bytes_left -= size_of(entry) + 1

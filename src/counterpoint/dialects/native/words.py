@@ -142,12 +142,12 @@ def refuse_nothing(call: Call, *items: str, **words: str) -> None:
     refuse_unknown(call.core, **words)
 
 
-def present_line(item: Item, room: int = TITLE) -> dict[str, Json]:
+def present_line(item: Item, budget: int = TITLE) -> dict[str, Json]:
     """Return an item as one entry of a list; `in_the_way` counts what holds it back."""
     return sparse(
         id=item.id,
         kind=item.kind,
-        title=clip(item.title, room),
+        title=clip(item.title, budget),
         status=item.status,
         priority=item.priority,
         parent=item.parent,
@@ -169,25 +169,25 @@ def present_offer(
     }
 
 
-def present_back(awaiting: Iterable[Awaiting], room: int = 400, most: int = 5) -> dict[str, Json]:
+def present_back(awaiting: Iterable[Awaiting], budget: int = 400, most: int = 5) -> dict[str, Json]:
     """Return what was sent back, what to mend first, labelled as data; empty if nothing was."""
-    found = [
-        present_verdict(back.rejection, room, most)
+    verdicts = [
+        present_verdict(back.rejection, budget, most)
         | sparse(id=back.item.id, title=clip(back.item.title, TITLE), yours=back.is_mine or None)
         for back in awaiting
         if back.rejection is not None
     ]
-    return {"note": DATA, "items": list[Json](found[:most])} if found else {}
+    return {"note": DATA, "items": list[Json](verdicts[:most])} if verdicts else {}
 
 
-def way_on(found: Awaiting) -> dict[str, Json] | None:
+def way_on(awaiting: Awaiting) -> dict[str, Json] | None:
     """Return the call that brings an item on that waits for somebody; None if that is for others."""
-    if found.step == "review":
+    if awaiting.step == "review":
         return None
-    first = sparse(first=why_back(found))
-    if found.is_whole and not found.item.is_workable:
-        return next_call("submit", id=found.item.id, summary="…") | first
-    return next_call("next", claim=True, root=found.item.root) | first
+    first = sparse(first=why_back(awaiting))
+    if awaiting.is_whole and not awaiting.item.is_workable:
+        return next_call("submit", id=awaiting.item.id, summary="…") | first
+    return next_call("next", claim=True, root=awaiting.item.root) | first
 
 
 def while_working(facets: Facets, token: Json) -> dict[str, Json]:
@@ -211,7 +211,7 @@ def present_departure(departure: Departure | None) -> dict[str, Json] | None:
 def present_header(facets: Facets) -> dict[str, Json]:
     """Return the small and certain facts of an item."""
     item, claim = facets.item, facets.claim
-    held = claim is not None and claim.is_held
+    is_held = claim is not None and claim.is_held
     return {
         **present_line(item, 400),
         **sparse(
@@ -227,7 +227,7 @@ def present_header(facets: Facets) -> dict[str, Json]:
                 until=claim.leased_until,
                 gone=present_departure(facets.departure),
             )
-            if held and claim
+            if is_held and claim
             else None,
             sent_back=present_verdict(facets.rejection) if facets.rejection else None,
             ready=facets.readiness.is_offered,
@@ -238,12 +238,12 @@ def present_header(facets: Facets) -> dict[str, Json]:
     }
 
 
-def present_verdict(verdict: Verdict, room: int = 400, most: int = 5) -> dict[str, Json]:
+def present_verdict(verdict: Verdict, budget: int = 400, most: int = 5) -> dict[str, Json]:
     """Return what sent something back, what to mend first."""
     return sparse(
-        fix=[clip(one, room) for one in verdict.fixes[:most]],
+        fix=[clip(fix, budget) for fix in verdict.fixes[:most]],
         rejected_by=clip(verdict.agent, TITLE),
-        because=clip(verdict.reason, room),
+        because=clip(verdict.reason, budget),
         verdict=verdict.id,
         independence="self" if verdict.independence == "self" else "",
     )
@@ -253,10 +253,10 @@ def present_facets(facets: Facets) -> dict[str, Json]:
     """Return what hangs on an item, by the name of each part."""
     return {
         "description": facets.item.body,
-        "accept": [present_criterion(one) for one in facets.criteria],
+        "accept": [present_criterion(criterion) for criterion in facets.criteria],
         "gates": [present_gate(gate) for gate in facets.gates],
         "areas": [clip(area, ENTRY) for area in facets.areas],
-        "after": [sparse(id=one.id, status=one.status) for one in facets.needs],
+        "after": [sparse(id=need.id, status=need.status) for need in facets.needs],
         "needed_by": list(facets.needed_by),
         "labels": [clip(label, ENTRY) for label in facets.labels],
         "names": [f"{scope}: {clip(name, ENTRY)}" for scope, name in facets.names.items()],
@@ -267,11 +267,11 @@ def present_facets(facets: Facets) -> dict[str, Json]:
     }
 
 
-def present_contract(facets: Facets, room: int) -> dict[str, Json]:
+def present_contract(facets: Facets, budget: int) -> dict[str, Json]:
     """Return an item with all a worker must know, in so many bytes; `cut` names what is clipped."""
     header = present_header(facets)
-    shown, rest = shared(parts_of(facets), room)
-    return {**header, **shown, **sparse(cut=sorted(rest))}
+    fields, unread = shared(parts_of(facets), budget)
+    return {**header, **fields, **sparse(cut=sorted(unread))}
 
 
 def parts_of(facets: Facets) -> dict[str, Part]:
@@ -301,7 +301,7 @@ def present_gate(gate: Gate) -> dict[str, Json]:
     )
 
 
-def present_record(record: Record, room: int = 200) -> dict[str, Json]:
+def present_record(record: Record, budget: int = 200) -> dict[str, Json]:
     """Return a record as one entry of a list; its text, clipped, where the title says less."""
     title = clip(record.title, TITLE)
     return sparse(
@@ -309,14 +309,14 @@ def present_record(record: Record, room: int = 200) -> dict[str, Json]:
         kind=record.kind,
         item=record.item,
         title=title,
-        text="" if record.body.strip() == record.title else clip(record.body, room),
+        text="" if record.body.strip() == record.title else clip(record.body, budget),
         status=record.status,
         agent=clip(record.agent, TITLE),
         at=record.created_at,
     )
 
 
-def present_handoff(handoff: Handoff, room: int) -> dict[str, Json]:
+def present_handoff(handoff: Handoff, budget: int) -> dict[str, Json]:
     """Return a handoff in so many bytes; `cut` names what is clipped."""
     header = sparse(
         id=handoff.id,
@@ -326,10 +326,10 @@ def present_handoff(handoff: Handoff, room: int) -> dict[str, Json]:
         item=handoff.item,
         at=handoff.created_at,
     )
-    shown, rest = shared(
-        {name: _part(text) for name, text in present_handoff_texts(handoff).items()}, room
+    fields, unread = shared(
+        {name: _part(text) for name, text in present_handoff_texts(handoff).items()}, budget
     )
-    return {**header, **shown, **sparse(cut=sorted(rest))}
+    return {**header, **fields, **sparse(cut=sorted(unread))}
 
 
 def present_handoff_texts(handoff: Handoff) -> dict[str, Json]:
@@ -367,9 +367,9 @@ def present_receipt(receipt: Receipt, output: int = 0) -> dict[str, Json]:
     )
 
 
-def _end_of(text: str, room: int) -> str:
+def _end_of(text: str, budget: int) -> str:
     """Return the last part of a text that fits, for a failure stands at the end."""
-    backwards = clip(text[::-1], room)
+    backwards = clip(text[::-1], budget)
     return backwards[::-1]
 
 
@@ -392,14 +392,14 @@ def _lacking_of(call: Call, facets: Facets) -> Lacking | None:
     return call.core.permitted.lacking(commands) if commands else None
 
 
-def present_start(call: Call, started: Started, room: int = 6_000) -> dict[str, Json]:
+def present_start(call: Call, started: Started, budget: int = 6_000) -> dict[str, Json]:
     """Return work that was begun: its contract, the token, and the tree it began from."""
     point = started.snapshot
     facets = call.core.overview.facets(started.item.id)
     return {
         "claim": present_claim(started.claim),
         **sparse(renewed=started.renewed or None, taken_over_from=started.taken_over_from),
-        "item": present_contract(facets, room),
+        "item": present_contract(facets, budget),
         "start": sparse(method=point.method, commit=point.commit, branch=clip(point.branch, 200)),
         **sparse(
             warnings=[clip(warning, 300) for warning in started.warnings[:5]],

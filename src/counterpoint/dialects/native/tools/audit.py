@@ -58,7 +58,7 @@ def _refuse_stray(
     what: str, sequence: int | None, size: int | None, first_size: int | None, cursor: str
 ) -> None:
     """Raise InvalidInput for what a question does not take, or misses; all of it together."""
-    given = {
+    presence = {
         "sequence": sequence is not None,
         "size": size is not None,
         "first_size": first_size is not None,
@@ -67,11 +67,11 @@ def _refuse_stray(
     takes = _TAKES[what]
     faults = [
         f"`{name}` has no meaning"
-        for name, is_there in given.items()
+        for name, is_there in presence.items()
         if is_there and name not in takes
     ]
     needed = takes[:1]
-    faults += [f"`{name}` is required" for name in needed if not given[name]]
+    faults += [f"`{name}` is required" for name in needed if not presence[name]]
     if faults:
         raise InvalidInput(f"for {what}: {'; '.join(faults)}")
 
@@ -92,7 +92,7 @@ def _verified(call: Call) -> dict[str, Json]:
                 for fault in audit.faults[:_FAULTS]
             ],
             fault_count=len(audit.faults) or None,
-            not_compared=[clip(one, 300) for one in audit.remarks],
+            not_compared=[clip(remark, 300) for remark in audit.remarks],
             not_looked_at=list(audit.unseen),
         ),
     }

@@ -107,8 +107,8 @@ def _changed(sequence: int, items: tuple[str, ...]) -> Iterator[str]:
     yield f"counterpoint://ledger/{sequence}"
     yield "counterpoint://brief"
     for touched in items:
-        for shown in ("item", "phase", "plan"):
-            yield f"counterpoint://{shown}/{touched}"
+        for kind in ("item", "phase", "plan"):
+            yield f"counterpoint://{kind}/{touched}"
 
 
 def _shown(call: Call, name: str, **arguments: Json) -> str:

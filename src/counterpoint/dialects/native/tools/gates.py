@@ -59,11 +59,11 @@ def verify(
     """Run an item's checks or a command here; keeps signed receipts."""
     check = _check(id, gates, command, folder, timeout_seconds)
     done = call.core.gates.verify(check, token, watching(progress))
-    shown = done.receipts[:10]
-    room = (PAGE - RESERVE) // max(1, len(shown)) - _A_RECEIPT
+    receipts = done.receipts[:10]
+    budget = (PAGE - RESERVE) // max(1, len(receipts)) - _A_RECEIPT
     return {
         "passed": done.passed,
-        "receipts": [present_receipt(receipt, min(room, 2_000)) for receipt in shown],
+        "receipts": [present_receipt(receipt, min(budget, 2_000)) for receipt in receipts],
         **_way_on(call, id, token, done),
     }
 
@@ -72,9 +72,9 @@ def _way_on(call: Call, item: str, token: int | None, done: Checked) -> dict[str
     """Return the call that follows what passed, for whoever holds the item; nothing for others."""
     if not done.passed or not item:
         return {}
-    held = {live.item.id: live.claim.token for live in call.core.overview.held()}
+    tokens = {live.item.id: live.claim.token for live in call.core.overview.held()}
     facets = call.core.overview.facets(item)
-    proof = held.get(facets.item.id, token)
+    proof = tokens.get(facets.item.id, token)
     return {} if proof is None else {"next_call": while_working(facets, proof)}
 
 

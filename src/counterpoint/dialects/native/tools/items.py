@@ -57,31 +57,35 @@ def list_(
     cursor: Cursor = "",
 ) -> Json:
     """List items, oldest first; with `ready` most urgent first, with why."""
-    asked = ItemFilter(
+    item_filter = ItemFilter(
         status=status, kind=kind or "", label=label, parent=parent, root=root, assignee=assignee
     )
     if ready:
-        return _ready(call, asked, limit, cursor)
-    pages = pages_of(call, cursor, "list", asdict(asked))
-    found = call.core.items.list(asked, pages.at, limit + 1)
-    if not found:
+        return _ready(call, item_filter, limit, cursor)
+    pages = pages_of(call, cursor, "list", asdict(item_filter))
+    rows = call.core.items.list(item_filter, pages.at, limit + 1)
+    if not rows:
         refuse_nothing(call, parent, root, status=status)
     items, further = pages.rows(
-        found, limit, present_line, lambda item: item.number, room=_room(limit)
+        rows, limit, present_line, lambda item: item.number, budget=_room(limit)
     )
     return {"items": items, **sparse(cursor=further)}
 
 
-def _ready(call: Call, asked: ItemFilter, limit: int, cursor: str) -> Json:
-    others = [name for name in ("status", "parent", "assignee") if getattr(asked, name)]
-    kind = asked.kind
+def _ready(call: Call, item_filter: ItemFilter, limit: int, cursor: str) -> Json:
+    others = [name for name in ("status", "parent", "assignee") if getattr(item_filter, name)]
+    kind = item_filter.kind
     if others or kind not in {"", "task", "issue"}:
         raise InvalidInput(
             f"with `ready` leave out: {', '.join(others or ['kind'])}",
             hint="Ready work can be chosen by `kind` (task or issue), `label` and `root`.",
         )
-    pages = pages_of(call, cursor, "list ready", kind, asked.label, asked.root, first=None)
-    chosen = wanted(call, root=asked.root, label=asked.label, kinds=(kind,) if kind else ())
+    pages = pages_of(
+        call, cursor, "list ready", kind, item_filter.label, item_filter.root, first=None
+    )
+    chosen = wanted(
+        call, root=item_filter.root, label=item_filter.label, kinds=(kind,) if kind else ()
+    )
     offers, further = pages.rows(
         call.core.ready.offers(
             chosen, limit + 1, tuple(pages.at) if pages.at else None, in_order=True
@@ -89,10 +93,10 @@ def _ready(call: Call, asked: ItemFilter, limit: int, cursor: str) -> Json:
         limit,
         present_offer,
         lambda offer: [offer.item.priority, offer.item.number],
-        room=_room(limit),
+        budget=_room(limit),
     )
     if not offers:
-        refuse_nothing(call, asked.root)
+        refuse_nothing(call, item_filter.root)
     return {"ready": offers, **sparse(cursor=further)}
 
 

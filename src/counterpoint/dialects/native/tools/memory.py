@@ -78,7 +78,7 @@ _TAKES = {
 
 def _refuse_stray(action: str, key: str, value: Json, version: int | None, cursor: str) -> None:
     """Raise InvalidInput for what an action does not take, or misses; all of it together."""
-    given = {
+    presence = {
         "key": bool(key),
         "value": value is not Absent.VALUE,
         "expected_version": version is not None,
@@ -86,10 +86,12 @@ def _refuse_stray(action: str, key: str, value: Json, version: int | None, curso
     }
     takes = _TAKES[action]
     faults = [
-        f"`{name}` has no meaning" for name, there in given.items() if there - (name in takes) == 1
+        f"`{name}` has no meaning"
+        for name, is_given in presence.items()
+        if is_given - (name in takes) == 1
     ]
     faults += [
-        f"`{name}` is required" for name in ("key", "value") if name in takes and not given[name]
+        f"`{name}` is required" for name in ("key", "value") if name in takes and not presence[name]
     ]
     if faults:
         raise InvalidInput(f"with action {action}: {'; '.join(faults)}")
@@ -99,10 +101,10 @@ def _value(call: Call, scope: str, key: str, cursor: str) -> dict[str, Json]:
     entry = call.core.memory.get(scope, key)
     pages = pages_of(call, cursor, "remember", scope, key, entry.version)
     header = _header(entry)
-    room = PAGE - RESERVE - size_of(header)
-    if pages.at == 0 and size_of(entry.value) <= room:
+    budget = PAGE - RESERVE - size_of(header)
+    if pages.at == 0 and size_of(entry.value) <= budget:
         return {**header, "value": canonical.load(entry.value), "note": DATA}
-    piece, further = pages.text(escaped(entry.value), room)
+    piece, further = pages.text(escaped(entry.value), budget)
     return {**header, "json_text": piece, **sparse(cursor=further), "note": DATA}
 
 
@@ -117,8 +119,8 @@ def _header(entry: StateEntry) -> dict[str, Json]:
 
 def _names(call: Call, scope: str, cursor: str) -> dict[str, Json]:
     pages = pages_of(call, cursor, "remember", scope, first="")
-    found = call.core.memory.list(scope, pages.at, _LISTED + 1)
-    entries, further = pages.rows(found, _LISTED, _listed, lambda entry: entry.name)
+    rows = call.core.memory.list(scope, pages.at, _LISTED + 1)
+    entries, further = pages.rows(rows, _LISTED, _listed, lambda entry: entry.name)
     return {"entries": entries, **sparse(cursor=further), "note": DATA}
 
 

@@ -67,13 +67,13 @@ def brief(
     return briefing(call, item, min(budget_tokens * BYTES_A_TOKEN, PAGE))
 
 
-def briefing(call: Call, item: str, room: int) -> dict[str, Json]:
+def briefing(call: Call, item: str, budget: int) -> dict[str, Json]:
     """Return the brief of an item, or of what the caller holds, in so many bytes; NotFound."""
     with call.core.one_moment():
         seen = _look(call, item)
         fixed = {**_caller(call, seen), "next_call": _next_call(call, seen)}
         sections = _sections(call, seen)
-    return _cut(fixed, sections, room)
+    return _cut(fixed, sections, budget)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,24 +93,24 @@ class BriefParts:
 
 def _look(call: Call, item: str) -> BriefParts:
     overview = call.core.overview
-    held = overview.held()
-    chosen = item or (held[0].item.id if held else call.core.caller.item)
+    live_claims = overview.held()
+    chosen = item or (live_claims[0].item.id if live_claims else call.core.caller.item)
     return BriefParts(
         state=overview.state(),
         facets=overview.facets(chosen) if chosen else None,
-        claims=tuple(present_claim(live.claim) for live in held),
+        claims=tuple(present_claim(live.claim) for live in live_claims),
         handoff=overview.last_handoff(),
         offers=call.core.ready.offers(wanted(call), _SHOWN),
         awaiting=call.core.awaiting.list(),
         begun=overview.to_continue(),
         released=call.core.claims.freed(),
-        meanwhile=meanwhile(call, held),
+        meanwhile=meanwhile(call, live_claims),
     )
 
 
-def meanwhile(call: Call, held: Iterable[Live]) -> list[Json]:
+def meanwhile(call: Call, live: Iterable[Live]) -> list[Json]:
     """Return what others did with what the caller holds or held; claims that people freed stand apart, as `released`."""
-    news = [entry for entry in call.core.claims.news(held) if entry.kind != "released"]
+    news = [entry for entry in call.core.claims.news(live) if entry.kind != "released"]
     return present_news(news, PHRASES)
 
 
@@ -135,9 +135,16 @@ def _next_call(call: Call, seen: BriefParts) -> dict[str, Json]:
         return while_working(facets, tokens[facets.item.id])
     if session := _before(call, seen):
         return next_call("handoff", action="continue", session=session)
-    mine = next((one for one in seen.awaiting if one.is_mine and one.step != "review"), None)
-    if mine is not None and (way := way_on(mine)):
-        return way
+    own = next(
+        (
+            candidate
+            for candidate in seen.awaiting
+            if candidate.is_mine and candidate.step != "review"
+        ),
+        None,
+    )
+    if own is not None and (next_step := way_on(own)):
+        return next_step
     if facets is not None and facets.readiness.is_ready:
         return next_call("start", id=facets.item.id)
     return _for_free_hands(seen)
@@ -145,7 +152,11 @@ def _next_call(call: Call, seen: BriefParts) -> dict[str, Json]:
 
 def _before(call: Call, seen: BriefParts) -> str:
     """Return the session that the caller had before and has to take up; empty if there is none."""
-    begun = [one.session for one in seen.begun if one.held or one.session.status == "paused"]
+    begun = [
+        continuation.session
+        for continuation in seen.begun
+        if continuation.held or continuation.session.status == "paused"
+    ]
     return begun[0].id if begun and begun[0].id != call.core.caller.actor.session else ""
 
 
@@ -153,7 +164,11 @@ def _for_free_hands(seen: BriefParts) -> dict[str, Json]:
     """Return what a caller can do who holds nothing and was given nothing."""
     if seen.offers:
         return next_call("next", claim=True)
-    to_judge = [one for one in seen.awaiting if one.step == "review" and not one.is_mine]
+    to_judge = [
+        candidate
+        for candidate in seen.awaiting
+        if candidate.step == "review" and not candidate.is_mine
+    ]
     if to_judge:
         return next_call("show", id=to_judge[0].item.id, include=["submissions", "outcomes"])
     if not seen.state.roots:
@@ -167,13 +182,13 @@ Section = tuple[str, tuple[Json, ...]]
 
 def _sections(call: Call, seen: BriefParts) -> list[Section]:
     """Return the sections of a brief, the most important first."""
-    freed = [asdict(one) for one in seen.released]
+    freed = [asdict(release) for release in seen.released]
     sections: list[Section] = [("released", _forms(list[Json](freed), _SHOWN, 1))]
     sections += [(MEANWHILE, _forms(seen.meanwhile, _SHOWN, 1))]
     sections += [*_awaiting(seen), *_of_item(call, seen.facets), *_of_profile(call)]
     sections += _of_memory(call)
     if seen.handoff is not None:
-        forms = tuple(present_handoff(seen.handoff, room) for room in (2_400, 1_000, 300))
+        forms = tuple(present_handoff(seen.handoff, budget) for budget in (2_400, 1_000, 300))
         sections.append(("handoff", forms))
     sections.append(("others_at_work", _forms(_others(call, seen.state), 10, 2)))
     blockers = [present_record(record) for record in seen.state.blockers]
@@ -193,27 +208,31 @@ def _sections(call: Call, seen: BriefParts) -> list[Section]:
     ]
     sections.append(("decisions", _forms(decisions, 5, 2)))
     sections.append(("learnings", _forms(_learnings(call, seen.facets), 5, 2)))
-    review = [present_line(one.item, _NAME) for one in seen.awaiting if one.step == "review"]
+    review = [
+        present_line(candidate.item, _NAME)
+        for candidate in seen.awaiting
+        if candidate.step == "review"
+    ]
     sections.append(("in_review", _forms(review, 5, 1)))
     sections.append(("counts", (seen.state.counts,)))
-    begun = tuple(_begun(seen.begun, *room) for room in ((_SHOWN, 800), (2, 200), (1, 0)))
+    begun = tuple(_begun(seen.begun, *budget) for budget in ((_SHOWN, 800), (2, 200), (1, 0)))
     sections.insert(0, (CONTINUE, begun if begun[0] else ()))
     return [(name, forms) for name, forms in sections if forms and forms[0]]
 
 
 def _awaiting(seen: BriefParts) -> list[Section]:
     """Return what was sent back, the caller's own first, and what is to be handed in."""
-    mine = sorted(seen.awaiting, key=lambda one: not one.is_mine)
+    own_first = sorted(seen.awaiting, key=lambda awaiting: not awaiting.is_mine)
     back = tuple(
         form
-        for room, most in ((600, 5), (250, 2), (80, 1))
-        if (form := present_back(mine, room, most))
+        for budget, most in ((600, 5), (250, 2), (80, 1))
+        if (form := present_back(own_first, budget, most))
     )
-    done = [present_line(one.item, _NAME) for one in mine if one.step == "submit"]
-    return [("sent_back", back), ("to_submit", _forms(done, 5, 1))]
+    to_submit = [present_line(each.item, _NAME) for each in own_first if each.step == "submit"]
+    return [("sent_back", back), ("to_submit", _forms(to_submit, 5, 1))]
 
 
-def _begun(begun: Sequence[Continuation], most: int, room: int) -> list[Json]:
+def _begun(begun: Sequence[Continuation], most: int, budget: int) -> list[Json]:
     """Return what the caller can go on with: what it holds, by which number, since when, and what was left for it."""
     return [
         sparse(
@@ -221,18 +240,18 @@ def _begun(begun: Sequence[Continuation], most: int, room: int) -> list[Json]:
             title=clip(live.item.title, _NAME),
             token=live.claim.token,
             since=live.claim.claimed_at,
-            session=one.session.id,
-            left=present_left(one.left, room) if room else None,
+            session=continuation.session.id,
+            left=present_left(continuation.left, budget) if budget else None,
         )
-        for one in begun
-        for live in one.held
+        for continuation in begun
+        for live in continuation.held
     ][:most]
 
 
 def _others(call: Call, state: State) -> list[Json]:
     """Return what other sessions hold."""
     caller = call.core.caller
-    mine = "" if caller.is_shared else caller.actor.session
+    own_session = "" if caller.is_shared else caller.actor.session
     return [
         sparse(
             id=live.item.id,
@@ -242,14 +261,17 @@ def _others(call: Call, state: State) -> list[Json]:
             gone=present_departure(live.departure),
         )
         for live in state.live
-        if live.claim.session != mine
+        if live.claim.session != own_session
     ]
 
 
 def _of_item(call: Call, facets: Facets | None) -> list[Section]:
     if facets is None:
         return []
-    item: Section = ("item", tuple(present_contract(facets, room) for room in (5_000, 1_800, 500)))
+    item: Section = (
+        "item",
+        tuple(present_contract(facets, budget) for budget in (5_000, 1_800, 500)),
+    )
     parent = facets.item.parent
     if not parent:
         return [item]
@@ -260,10 +282,10 @@ def _of_item(call: Call, facets: Facets | None) -> list[Section]:
 def _of_profile(call: Call) -> list[Section]:
     """Return the instructions of the caller's role, if the project knows the role."""
     name = call.core.caller.actor.profile
-    found = call.core.projects.profile(name) if name else None
-    if found is None or not found.instructions:
+    profile = call.core.projects.profile(name) if name else None
+    if profile is None or not profile.instructions:
         return []
-    return [("profile", tuple(clip(found.instructions, room) for room in (2_000, 500)))]
+    return [("profile", tuple(clip(profile.instructions, budget) for budget in (2_000, 500)))]
 
 
 def _of_memory(call: Call) -> list[Section]:
@@ -272,10 +294,10 @@ def _of_memory(call: Call) -> list[Section]:
     pages = call.core.notebooks.offered(role).pages if role else ()
     forms: list[Json] = [
         [
-            {"name": page.name, "scope": page.scope, "content": clip(page.content, room)}
+            {"name": page.name, "scope": page.scope, "content": clip(page.content, budget)}
             for page in pages[:_SHOWN]
         ]
-        for room in (800, 200)
+        for budget in (800, 200)
     ]
     return [("memory", tuple(forms))] if pages else []
 
@@ -284,10 +306,10 @@ def _learnings(call: Call, facets: Facets | None) -> list[Json]:
     """Return learnings that share words with the item's title, else the latest."""
     overview = call.core.overview
     if facets is None:
-        found = overview.recent("learning", limit=_SHOWN)
+        learnings = overview.recent("learning", limit=_SHOWN)
     else:
-        found = overview.alike("learning", facets.item.title, limit=_SHOWN)
-    return [present_record(record) for record in found]
+        learnings = overview.alike("learning", facets.item.title, limit=_SHOWN)
+    return [present_record(record) for record in learnings]
 
 
 def _forms(entries: list[Json], *counts: int) -> tuple[Json, ...]:
@@ -299,27 +321,27 @@ def _forms(entries: list[Json], *counts: int) -> tuple[Json, ...]:
 _RECORDED = ("handoff", "blockers", "decisions", "learnings")
 
 
-def _cut(fixed: Mapping[str, Json], sections: Sequence[Section], room: int) -> dict[str, Json]:
+def _cut(fixed: Mapping[str, Json], sections: Sequence[Section], budget: int) -> dict[str, Json]:
     """Return the fixed parts and the sections in the fullest forms that fit together."""
     costs = [[size_of({name: form}) for form in forms] + [0] for name, forms in sections]
     chosen = [0] * len(sections)
-    left = room - size_of(fixed) - _OVERHEAD - sum(cost[0] for cost in costs)
-    for place in range(len(sections) - 1, -1, -1):
-        while left < 0 and chosen[place] < len(costs[place]) - 1:
-            left += costs[place][chosen[place]] - costs[place][chosen[place] + 1]
-            chosen[place] += 1
-    shown = {
+    bytes_left = budget - size_of(fixed) - _OVERHEAD - sum(cost[0] for cost in costs)
+    for index in range(len(sections) - 1, -1, -1):
+        while bytes_left < 0 and chosen[index] < len(costs[index]) - 1:
+            bytes_left += costs[index][chosen[index]] - costs[index][chosen[index] + 1]
+            chosen[index] += 1
+    fields = {
         name: forms[form]
         for (name, forms), form in zip(sections, chosen, strict=True)
         if form < len(forms)
     }
     cut = [name for (name, _), form in zip(sections, chosen, strict=True) if form]
-    recorded = {name: shown.pop(name) for name in _RECORDED if name in shown}
+    recorded = {name: fields.pop(name) for name in _RECORDED if name in fields}
     if recorded:
-        shown["recorded"] = recorded
-    first = {CONTINUE: shown.pop(CONTINUE)} if CONTINUE in shown else {}
+        fields["recorded"] = recorded
+    first = {CONTINUE: fields.pop(CONTINUE)} if CONTINUE in fields else {}
     # Titles, memory and what was sent back are texts of others as much as records are.
-    return {**first, **fixed, **shown, "note": DATA, **sparse(cut=cut)}
+    return {**first, **fixed, **fields, "note": DATA, **sparse(cut=cut)}
 
 
 _OVERHEAD = 260

@@ -142,13 +142,13 @@ def plan(
                 **_updated(update),
                 **_warnings(call, draft, (*update.remarks, *update.deadlocks)),
             }
-    told = () if again or template else call.core.plan_updates.remarks_of_ended(draft, parent)
-    told = (*told, *remarks_of_new(draft))
+    remarks = () if again or template else call.core.plan_updates.remarks_of_ended(draft, parent)
+    remarks = (*remarks, *remarks_of_new(draft))
     if dry_run:
         planned, stuck = call.core.plans.look(draft, parent)
-        return {**_previewed(planned), **_warnings(call, draft, (*stuck, *told))}
-    made = call.core.plans.create(draft, parent)
-    return {**_present(made), **_warnings(call, draft, (*made.deadlocks, *told))}
+        return {**_previewed(planned), **_warnings(call, draft, (*stuck, *remarks))}
+    created = call.core.plans.create(draft, parent)
+    return {**_present(created), **_warnings(call, draft, (*created.deadlocks, *remarks))}
 
 
 def _warnings(call: Call, draft: Draft, stuck: Sequence[str]) -> dict[str, Json]:
@@ -177,14 +177,14 @@ def _draft(
     template: str,
     variables: dict[str, str] | None,
 ) -> Draft:
-    given = [
+    sources = [
         name
         for name, part in (("markdown", markdown), ("tree", tree), ("template", template))
         if part or part == {}
     ]
-    if len(given) != 1:
+    if len(sources) != 1:
         raise InvalidInput(
-            f"give exactly one of markdown, tree and template, not {' and '.join(given) or 'none'}",
+            f"give exactly one of markdown, tree and template, not {' and '.join(sources) or 'none'}",
             hint="Read counterpoint://help/plan for the Markdown of a plan.",
         )
     if variables is not None and not template:
@@ -196,17 +196,17 @@ def _draft(
     return call.core.plans.read(markdown)
 
 
-def _present(made: CreatedPlan) -> dict[str, Json]:
-    ready = set(made.ready)
-    entries = [_made_line(item, ready) for item in made.items]
-    shown, rest = shared({"items": part_of_list(entries, limit=len(entries))}, _ROOM)
-    count = len(made.items)
+def _present(created: CreatedPlan) -> dict[str, Json]:
+    ready = set(created.ready)
+    entries = [_made_line(item, ready) for item in created.items]
+    fields, unread = shared({"items": part_of_list(entries, limit=len(entries))}, _ROOM)
+    count = len(created.items)
     return {
-        "root": made.root.id,
+        "root": created.root.id,
         "count": count,
         "ready_count": len(ready),
-        **shown,
-        **sparse(rest=_rest(rest, count, f"`list` with root={made.root.root}")),
+        **fields,
+        **sparse(rest=_rest(unread, count, f"`list` with root={created.root.root}")),
     }
 
 
@@ -222,14 +222,14 @@ def _updated(update: PlanUpdate) -> dict[str, Json]:
         "pruned": [_short(item) for item in update.pruned],
     }
     parts = {name: part_of_list(some, limit=len(some)) for name, some in entries.items()}
-    shown, rest = shared(parts, _ROOM)
-    more = ", ".join(f"{len(entries[name]) - at} more {name}" for name, at in rest.items())
+    fields, unread = shared(parts, _ROOM)
+    more = ", ".join(f"{len(entries[name]) - at} more {name}" for name, at in unread.items())
     return {
         "root": update.root.id,
         "updated": True,
         "count": len(update.created),
         "ready_count": len(ready),
-        **shown,
+        **fields,
         **sparse(rest=f"{more}: `list` with root={update.root.root}" if more else ""),
     }
 
@@ -249,14 +249,14 @@ def _made_line(item: Item, ready: set[str]) -> dict[str, Json]:
     )
 
 
-def _rest(rest: dict[str, Json], count: int, how: str) -> str:
-    return f"{count - rest['items']} more: {how}" if "items" in rest else ""
+def _rest(unread: dict[str, Json], count: int, how: str) -> str:
+    return f"{count - unread['items']} more: {how}" if "items" in unread else ""
 
 
 def _previewed(planned: Sequence[Planned]) -> dict[str, Json]:
     entries = [
         sparse(
-            n=place,
+            n=number,
             kind=part.draft.kind,
             title=clip(part.draft.title, TITLE),
             line=part.draft.line or None,
@@ -264,22 +264,22 @@ def _previewed(planned: Sequence[Planned]) -> dict[str, Json]:
             after=[*part.needs[:20], *part.outside[:20]],
             **_asked(part.draft),
         )
-        for place, part in enumerate(planned)
+        for number, part in enumerate(planned)
     ]
-    shown, rest = shared({"items": part_of_list(entries, limit=len(entries))}, _ROOM)
+    fields, unread = shared({"items": part_of_list(entries, limit=len(entries))}, _ROOM)
     return {
         "dry_run": True,
         "count": len(planned),
-        **shown,
-        **sparse(rest=_rest(rest, len(planned), "they follow the same way")),
+        **fields,
+        **sparse(rest=_rest(unread, len(planned), "they follow the same way")),
     }
 
 
 def _asked(draft: Draft) -> dict[str, Json]:
     """Return what a draft asks of its work, in the words of a plan."""
     return {
-        "areas": [clip(one, TITLE) for one in draft.areas[:20]],
-        "accept": [clip(one, TITLE) for one in draft.acceptance[:20]],
+        "areas": [clip(area, TITLE) for area in draft.areas[:20]],
+        "accept": [clip(sentence, TITLE) for sentence in draft.acceptance[:20]],
         "verify": [clip(" ".join(argv), TITLE) for argv in draft.checks[:20]],
         "labels": list(draft.labels[:20]),
         "profile": draft.profile,

@@ -67,15 +67,15 @@ def find(
 ) -> Json:
     """Search items, records, outcomes, handoffs and verdicts."""
     pages = pages_of(call, cursor, "find", query, list(kinds), item)
-    found = call.core.overview.search(
+    results_found = call.core.overview.search(
         query, kinds=kinds, item=item, limit=limit + 1, offset=pages.at
     )
     hits, further = pages.rows(
-        list(enumerate(found, pages.at + 1)),
+        list(enumerate(results_found, pages.at + 1)),
         limit,
         lambda numbered: _present(numbered[1]),
         lambda numbered: numbered[0],
-        room=SHORT_PAGE if limit <= _DEFAULT else PAGE,
+        budget=SHORT_PAGE if limit <= _DEFAULT else PAGE,
     )
     if not hits:
         refuse_nothing(call, item)
@@ -83,22 +83,22 @@ def find(
     return {"hits": hits, **sparse(cursor=further)}
 
 
-def _present(found: Found) -> dict[str, Json]:
-    row = found.row
-    score = round(found.score, 3)
+def _present(hit: Found) -> dict[str, Json]:
+    row = hit.row
+    score = round(hit.score, 3)
     if isinstance(row, Item):
         return {**present_line(row), "text": clip(row.body, _EXCERPT), "score": score}
     if isinstance(row, Record):
         return {**present_record(row, _EXCERPT), "score": score}
-    return {**_other(found), "score": score}
+    return {**_other(hit), "score": score}
 
 
-def _other(found: Found) -> dict[str, Json]:
+def _other(hit: Found) -> dict[str, Json]:
     """Return a hit by the columns that are searched in it, so that every noun there is has a face."""
-    row, searched = found.row, type(found.row).searched
+    row, searched = hit.row, type(hit.row).searched
     words = [getattr(row, name) for name in (*searched.title, searched.body)] if searched else []
     at = getattr(row, "created_at", "") or getattr(row, "ended_at", "")
     # What has no number of its own is named by what it is about: an outcome by its item.
-    name = getattr(row, "id", "") if row.letter else found.item
+    name = getattr(row, "id", "") if row.letter else hit.item
     text = ": ".join(word for word in words if word and isinstance(word, str))
-    return sparse(id=name, kind=found.kind, item=found.item, text=clip(text, _EXCERPT), at=at)
+    return sparse(id=name, kind=hit.kind, item=hit.item, text=clip(text, _EXCERPT), at=at)

@@ -32,7 +32,7 @@ def handoff(
     session: Annotated[Id, Field(description="For continue: the session that was left")] = "",
 ) -> Json:
     """Pause, end (gives claims back) or resume your session; or continue another's."""
-    asked = Handover(
+    handover = Handover(
         action=action,
         summary=summary,
         next_steps=next_steps,
@@ -40,7 +40,7 @@ def handoff(
         context=context,
         session=session,
     )
-    done = call.core.sessions.hand_over(asked)
+    done = call.core.sessions.hand_over(handover)
     # Of a session that others write in too he need not be who began what it holds.
     is_told = action == "continue" or not call.core.caller.is_shared
     handed_over = present_handoff(done.handoff, 5_000) if done.handoff else None

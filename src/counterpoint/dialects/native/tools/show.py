@@ -98,11 +98,11 @@ class View:
 
     def open(self, name: str) -> Open:
         """Return the way to a part; InvalidInput names those there are."""
-        found = self.parts.get(name) or self.further.get(name)
-        if found is None:
-            there = ", ".join(self.further) or "nothing more"
-            raise InvalidInput(f"{name} cannot be included here", hint=f"There is: {there}.")
-        return found
+        reader = self.parts.get(name) or self.further.get(name)
+        if reader is None:
+            names = ", ".join(self.further) or "nothing more"
+            raise InvalidInput(f"{name} cannot be included here", hint=f"There is: {names}.")
+        return reader
 
 
 @tool(reads=True)
@@ -118,19 +118,22 @@ def show(
     cursor: Annotated[Cursor, Field(description="One of `more`, to read that part on")] = "",
 ) -> Json:
     """Show one thing by id; long parts continue at the cursors in `more`."""
-    shown = _thing(call, id)
+    view = _thing(call, id)
     pages = pages_of(call, cursor, "show", id, first=None)
     at = pages.at
     if at is None:
-        names = [*shown.parts, *dict.fromkeys(include)]
-        parts = {name: shown.open(name)(0, limit) for name in names}
-        header = shown.header
+        names = [*view.parts, *dict.fromkeys(include)]
+        parts = {name: view.open(name)(0, limit) for name in names}
+        header = view.header
     else:
-        parts = {at["part"]: shown.open(at["part"])(at["at"], limit)}
+        parts = {at["part"]: view.open(at["part"])(at["at"], limit)}
         header = {"id": id}
-    room = PAGE - size_of(header) - RESERVE - 120 * len(parts)
-    fields, rest = shared(parts, room)
-    more = {name: pages.cursor({"part": name, "at": place}) for name, place in sorted(rest.items())}
+    budget = PAGE - size_of(header) - RESERVE - 120 * len(parts)
+    fields, unread = shared(parts, budget)
+    more = {
+        name: pages.cursor({"part": name, "at": position})
+        for name, position in sorted(unread.items())
+    }
     return {**header, **fields, **sparse(more=more), "note": DATA}
 
 
@@ -138,8 +141,8 @@ def _thing(call: Call, name: str) -> View:
     """Return what an id names; NotFound."""
     if name.startswith("#"):
         return _entry(call, name)
-    if "@" in name and (found := _ending(call, name)) is not None:
-        return found
+    if "@" in name and (ending := _ending(call, name)) is not None:
+        return ending
     noun = noun_of_id(name)
     view = _BY_NOUN.get(noun) if noun is not None else None
     row = call.core.overview.find(noun, name) if noun is not None and view is not None else None
@@ -219,12 +222,12 @@ def _further(call: Call, facets: Facets) -> dict[str, Open]:
         ),
         "records": _rows(call, Record, item, present_record),
         "outcomes": lambda at, limit: part_of_list(
-            [_outcome(one) for one in overview.outcomes(item)], at, limit
+            [_outcome(outcome) for outcome in overview.outcomes(item)], at, limit
         ),
         "receipts": _rows(call, Receipt, item, present_receipt),
         "verdicts": _rows(call, Verdict, item, _verdict),
         "submissions": _rows(call, Submission, item, _submission),
-        "handoffs": _rows(call, Handoff, item, lambda one: present_handoff(one, 600)),
+        "handoffs": _rows(call, Handoff, item, lambda handoff: present_handoff(handoff, 600)),
         "log": lambda at, limit: _log(call, item, at, limit),
         "markdown": lambda at, _limit: part_of_text(overview.markdown(item), at),
     }
@@ -335,14 +338,14 @@ def _of_submission(call: Call, row: Json) -> View:
     fields, lists = dict[str, Json](), dict[str, Json]()
     for name, value in load_object(submission.details).items():
         (lists if isinstance(value, list) else fields)[name] = value
-    said = overview.rows(Verdict, submission=submission.id, latest=True, limit=1)
+    verdicts = overview.rows(Verdict, submission=submission.id, latest=True, limit=1)
     header = {
         **sparse(**fields),
         **_submission(submission),
         **sparse(
             path=submission.path,
-            judge=clip(said[0].agent, TITLE) if said else "",
-            independence=said[0].independence if said else "",
+            judge=clip(verdicts[0].agent, TITLE) if verdicts else "",
+            independence=verdicts[0].independence if verdicts else "",
             session=submission.session,
         ),
     }
@@ -351,8 +354,8 @@ def _of_submission(call: Call, row: Json) -> View:
         "summary": submission.summary,
         "reasons": list(submission.reasons),
         **lists,
-        "reason": said[0].reason if said else "",
-        "fixes": list(said[0].fixes) if said else [],
+        "reason": verdicts[0].reason if verdicts else "",
+        "fixes": list(verdicts[0].fixes) if verdicts else [],
     }
     changes = overview.find(Changeset, submission.id)
     if changes is not None:
@@ -406,16 +409,16 @@ def _of_session(call: Call, row: Json) -> View:
     def handoffs(at: Json, limit: int) -> Part:
         rows = overview.rows(Handoff, after=at, limit=limit + 1, session=session.id)
         return part_of_rows(
-            rows, limit, lambda one: present_handoff(one, 600), lambda one: one.number, at
+            rows, limit, lambda row: present_handoff(row, 600), lambda row: row.number, at
         )
 
     def records(at: Json, limit: int) -> Part:
         rows = overview.rows(Record, after=at, limit=limit + 1, session=session.id)
-        return part_of_rows(rows, limit, present_record, lambda one: one.number, at)
+        return part_of_rows(rows, limit, present_record, lambda row: row.number, at)
 
     def calls(at: Json, limit: int) -> Part:
         page = call.core.runs.events(EventFilter(run=session.id), limit + 1, at)
-        return part_of_rows(page.events, limit, _reported, lambda one: one.number, at)
+        return part_of_rows(page.events, limit, _reported, lambda row: row.number, at)
 
     parts: dict[str, Open] = {"handoffs": handoffs, "records": records}
     if overview.find(Run, session.id) is not None:
@@ -425,15 +428,15 @@ def _of_session(call: Call, row: Json) -> View:
 
 def _reported(event: StreamEvent) -> dict[str, Json]:
     """Return what a hook reported of one call of a tool, or how many are missing."""
-    said = load_object(event.payload)
-    tool_name, missing = said.get(TOOL), said.get(MISSING)
-    rest = {name: part for name, part in said.items() if name not in _TOLD}
+    payload = load_object(event.payload)
+    tool_name, missing = payload.get(TOOL), payload.get(MISSING)
+    other_fields = {name: part for name, part in payload.items() if name not in _TOLD}
     return sparse(
         n=event.number,
         at=event.time,
         tool=clip(tool_name, TITLE) if isinstance(tool_name, str) else "",
         missing=missing,
-        said=clip(json_text(rest) if said else event.payload, _CALL),
+        said=clip(json_text(other_fields) if payload else event.payload, _CALL),
     )
 
 
@@ -450,10 +453,10 @@ def _outcome(outcome: Outcome) -> dict[str, Json]:
         agent=clip(outcome.agent, TITLE),
         at=outcome.ended_at,
         summary=clip(outcome.summary, 600),
-        achievements=[clip(one, 200) for one in outcome.achievements[:5]],
-        limitations=[clip(one, 200) for one in outcome.limitations[:5]],
-        next_steps=[clip(one, 200) for one in outcome.next_steps[:5]],
-        remarks=[clip(one, 200) for one in outcome.remarks[:5]],
+        achievements=[clip(line, 200) for line in outcome.achievements[:5]],
+        limitations=[clip(line, 200) for line in outcome.limitations[:5]],
+        next_steps=[clip(line, 200) for line in outcome.next_steps[:5]],
+        remarks=[clip(line, 200) for line in outcome.remarks[:5]],
         evidence=clip(outcome.evidence, 1_200),
     )
 

@@ -69,7 +69,7 @@ def next_(
     offers = call.core.ready.offers(asked_for, limit)
     if not offers:
         return _nothing(call, root)
-    back = {one.item.id: why_back(one) for one in call.core.awaiting.list()}
+    back = {candidate.item.id: why_back(candidate) for candidate in call.core.awaiting.list()}
     lacking = call.core.permitted.lacking_of([offer.item.id for offer in offers])
     return {
         **_lost(call),
@@ -99,7 +99,7 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
         if waiting or state.live or awaiting
         else "Everything is done, or nothing is planned: make work with `plan`."
     )
-    if any(one.step == "submit" and not one.is_mine for one in awaiting):
+    if any(candidate.step == "submit" and not candidate.is_mine for candidate in awaiting):
         hint += " Who hands in what others did cannot judge it."
     return {
         **_lost(call),
@@ -116,8 +116,12 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
                 for live in state.live[:_SHOWN]
             ],
             sent_back=present_back(awaiting),
-            to_submit=[present_line(one.item) for one in awaiting if one.step == "submit"][:_SHOWN],
-            in_review=[present_line(one.item) for one in awaiting if one.step == "review"][:_SHOWN],
+            to_submit=[
+                present_line(candidate.item) for candidate in awaiting if candidate.step == "submit"
+            ][:_SHOWN],
+            in_review=[
+                present_line(candidate.item) for candidate in awaiting if candidate.step == "review"
+            ][:_SHOWN],
             blockers=[present_record(record) for record in state.blockers[:_SHOWN]],
         ),
         "hint": hint,
@@ -125,9 +129,9 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
 
 
 def _held_back(call: Call, item: str) -> dict[str, Json]:
-    found = call.core.items.get(item)
-    reasons = call.core.ready.judge(found).reasons
-    return {"id": item, "title": clip(found.title, 80), "why": [clip(r, 200) for r in reasons[:4]]}
+    stored = call.core.items.get(item)
+    reasons = call.core.ready.judge(stored).reasons
+    return {"id": item, "title": clip(stored.title, 80), "why": [clip(r, 200) for r in reasons[:4]]}
 
 
 @tool(reads=False, idempotent=False)
@@ -197,20 +201,20 @@ def _evidence(finished: Finished) -> dict[str, Json]:
         "files": part_of_list([present_change(change) for change in measured.files]),
         "commits": part_of_list(list(measured.commits)),
     }
-    shown, rest = shared(parts, 4_000)
+    fields, unread = shared(parts, 4_000)
     return {
         "evidence": {
             "method": measured.method,
             "file_count": measured.file_count,
             "added": measured.insertions,
             "removed": measured.deletions,
-            **shown,
+            **fields,
             **sparse(
                 apart=[
                     {"by": part.by, "reason": part.reason, "files": len(part.paths)}
                     for part in measured.apart
                 ],
-                cut=sorted(rest),
+                cut=sorted(unread),
             ),
         }
     }

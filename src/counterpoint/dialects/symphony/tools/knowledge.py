@@ -119,7 +119,7 @@ def _search_passages(
         limit,
         lambda numbered: _present(numbered[1]),
         lambda numbered: numbered[0],
-        room=PAGE - RESERVE,
+        budget=PAGE - RESERVE,
     )
     return {"results": results, **sparse(next_cursor=next_cursor), "note": DATA}
 
