@@ -161,45 +161,48 @@ def restore_command(file: Path, yes: bool, other: bool, as_json: bool, db: str |
     app.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _copied(app, file) as copy:
         with out.counting("Verifying the backup"):
-            kept, present = _verified(app, copy), _present(app)
-        lost = _lost(kept, present)
-        for one in lost:
-            out.aside(f"{one.project}: {one.words}.")
+            projects, present = _verified(app, copy), _present(app)
+        lost = _lost(projects, present)
+        for loss in lost:
+            out.aside(f"{loss.project}: {loss.words}.")
         if not other:
-            _refuse_other(kept, lost)
+            _refuse_other(projects, lost)
         if app.exists and not yes:
-            _ask(app, kept, present)
+            _ask(app, projects, present)
         time = _time(app)
         aside = replace_database(app.database, copy, f"replaced-{time}")
     # A ledger that was not here before is signed by whoever goes on with it: the signer would miss it after the way back.
-    mine = {one.ledger for one in present} or {one.ledger for one in kept}
-    refused = _anchor(app, [one for one in kept if one.ledger in mine], time)
+    ledgers = {copied.ledger for copied in present} or {copied.ledger for copied in projects}
+    refused = _anchor(app, [copied for copied in projects if copied.ledger in ledgers], time)
     if out.json:
-        shapes = [{"project": one.project, "size": one.size, "known": one.known} for one in kept]
+        shapes = [
+            {"project": copied.project, "size": copied.size, "known": copied.known}
+            for copied in projects
+        ]
         out.answer(
             {
                 "restored": str(app.database),
                 "replaced": str(aside or ""),
                 "projects": shapes,
-                "lost": [{"project": one.project, "what": one.words} for one in lost],
+                "lost": [{"project": loss.project, "what": loss.words} for loss in lost],
                 "not_signed": refused,
             }
         )
         return 0
-    _tell(out, kept, refused)
+    _tell(out, projects, refused)
     if aside is not None:
         out.line(f"The replaced database is {aside}.")
-        if any(one.size is not None for one in present):
-            flag = "" if all(one.ledger in mine for one in kept) else " --other-ledger"
+        if any(ledger.size is not None for ledger in present):
+            flag = "" if all(copied.ledger in ledgers for copied in projects) else " --other-ledger"
             out.line(f"The way back to it: `counterpoint restore{flag} {quote(str(aside))}`")
     return 0
 
 
-def _tell(out: Output, kept: Sequence[VerifiedProject], refused: Sequence[str]) -> None:
-    for one in kept:
-        out.line(f"Restored {one.project}: {counted(one.size, 'entry')}, verified.")
-        if not one.same_key:
-            out.aside(f"The signer has not the key that {one.project} began with.")
+def _tell(out: Output, projects: Sequence[VerifiedProject], refused: Sequence[str]) -> None:
+    for verified in projects:
+        out.line(f"Restored {verified.project}: {counted(verified.size, 'entry')}, verified.")
+        if not verified.same_key:
+            out.aside(f"The signer has not the key that {verified.project} began with.")
     for why in refused:
         out.aside(f"It is not signed: {why}")
 
@@ -207,50 +210,54 @@ def _tell(out: Output, kept: Sequence[VerifiedProject], refused: Sequence[str]) 
 def _present(app: App) -> list[PresentLedger]:
     """Return the ledgers that are to be replaced; where none can be read those that are known to have been here."""
     if app.exists:
-        there = _beside(app, app.database, "")
+        app_there = _beside(app, app.database, "")
         try:
             with suppress(CounterpointError):
-                found: list[PresentLedger] = []
-                for one in there.store.projects():
-                    with there.store.reading(one.project) as view:
+                ledgers: list[PresentLedger] = []
+                for project in app_there.store.projects():
+                    with app_there.store.reading(project.project) as view:
                         size = view.head().size
-                    found.append(PresentLedger(project=one.project, ledger=one.ledger, size=size))
-                return found
+                    ledgers.append(
+                        PresentLedger(project=project.project, ledger=project.ledger, size=size)
+                    )
+                return ledgers
         finally:
-            there.close()
-    known = app.past.missing() if app.past else ()
-    return [PresentLedger(project=one.project, ledger=one.ledger) for one in known]
+            app_there.close()
+    missing = app.past.missing() if app.past else ()
+    return [PresentLedger(project=ledger.project, ledger=ledger.ledger) for ledger in missing]
 
 
-def _strange(here: Sequence[PresentLedger], kept: Sequence[VerifiedProject]) -> list[PresentLedger]:
+def _strange(
+    present: Sequence[PresentLedger], projects: Sequence[VerifiedProject]
+) -> list[PresentLedger]:
     """Return the ledgers here that a backup has not."""
-    ledgers = {one.ledger for one in kept}
-    return [one for one in here if one.ledger not in ledgers]
+    ledgers = {verified.ledger for verified in projects}
+    return [ledger for ledger in present if ledger.ledger not in ledgers]
 
 
-def _lost(kept: Sequence[VerifiedProject], present: Sequence[PresentLedger]) -> list[Lost]:
+def _lost(projects: Sequence[VerifiedProject], present: Sequence[PresentLedger]) -> list[Lost]:
     """Return what a backup has not of what is here, or was signed here."""
-    found: list[Lost] = []
-    for one in _strange(present, kept):
-        many = "" if one.size is None else f", {counted(one.size, 'entry')}"
-        words = f"its ledger ({one.ledger}{many}) is not in the backup at all"
-        found.append(Lost(project=one.project, words=words, is_other=True))
-    sizes = {one.ledger: one.size for one in present}
-    for one in kept:
-        size = sizes.get(one.ledger)
-        lost = max(one.known, size or 0) - one.size
+    losses: list[Lost] = []
+    for ledger in _strange(present, projects):
+        many = "" if ledger.size is None else f", {counted(ledger.size, 'entry')}"
+        words = f"its ledger ({ledger.ledger}{many}) is not in the backup at all"
+        losses.append(Lost(project=ledger.project, words=words, is_other=True))
+    sizes = {ledger.ledger: ledger.size for ledger in present}
+    for ledger in projects:
+        size = sizes.get(ledger.ledger)
+        lost = max(ledger.known, size or 0) - ledger.size
         if lost > 0:
             more = " or more" if size is None else ""
             last = f"{counted(lost, 'entry')}{more} are" if lost > 1 or more else "entry is"
             words = f"the last {last} not in the backup"
-            found.append(Lost(project=one.project, words=words))
-    return found
+            losses.append(Lost(project=ledger.project, words=words))
+    return losses
 
 
-def _refuse_other(kept: Sequence[VerifiedProject], lost: Sequence[Lost]) -> None:
+def _refuse_other(projects: Sequence[VerifiedProject], lost: Sequence[Lost]) -> None:
     """Raise Conflict if a ledger that is here would be gone altogether."""
-    if gone := [one.project for one in lost if one.is_other]:
-        theirs = " and ".join(one.project for one in kept)
+    if gone := [loss.project for loss in lost if loss.is_other]:
+        theirs = " and ".join(verified.project for verified in projects)
         raise Conflict(
             f"this backup is of another ledger, that of {theirs}: the ledger of {' and '.join(gone)}, which"
             " belongs here, would be gone",
@@ -263,51 +270,52 @@ def _copied(app: App, file: Path) -> Generator[Path]:
     """Return a copy on the same disk, in a folder that passes away."""
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=app.folder) as folder:
         copy = Path(folder) / DATABASE
-        with given.opened(file) as kept, copy.open("xb") as sink:
-            shutil.copyfileobj(kept, sink, _CHUNK)
+        with given.opened(file) as source, copy.open("xb") as sink:
+            shutil.copyfileobj(source, sink, _CHUNK)
         copy.chmod(0o600)
         yield copy
 
 
 def _verified(app: App, copy: Path) -> list[VerifiedProject]:
     """Return the projects of a copy; StoreCorrupt, StoreNewer, StoreOlder, LedgerBroken if it is not sound."""
-    there = _beside(app, copy, "")
+    copy_app = _beside(app, copy, "")
     try:
         # What differs from the ledger is told with it; here only what nobody can read.
-        wrong = [one for one in _opened(there).faults() if isinstance(one, StoreCorrupt)]
+        wrong = [fault for fault in _opened(copy_app).faults() if isinstance(fault, StoreCorrupt)]
         if wrong:
             raise StoreCorrupt(
-                "the backup is damaged: " + "; ".join(one.message for one in wrong[:5]), hint=_OTHER
+                "the backup is damaged: " + "; ".join(fault.message for fault in wrong[:5]),
+                hint=_OTHER,
             )
-        projects = there.store.projects()
+        projects = copy_app.store.projects()
     finally:
-        there.close()
+        copy_app.close()
     if not projects:
         raise StoreCorrupt("the backup holds no ledger", hint=_OTHER)
     return [_verified_project(app, copy, project) for project in projects]
 
 
-def _opened(there: App) -> Store:
+def _opened(copy_app: App) -> Store:
     """Return the store of a copy; its faults are raised as those of the backup."""
     try:
-        return there.store
+        return copy_app.store
     except (StoreCorrupt, StoreNewer, StoreOlder) as fault:
-        message = fault.message.replace(str(there.database), "the backup")
+        message = fault.message.replace(str(copy_app.database), "the backup")
         hint = _OTHER if isinstance(fault, StoreCorrupt) else fault.hint
         raise type(fault)(message, hint=hint) from fault
 
 
 def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject:
     name = project.project
-    there = _beside(app, copy, name)
+    copy_app = _beside(app, copy, name)
     try:
         anchors = FileAnchors(folder=app.folder / _CHECKPOINTS)
-        ports = replace(there.ports, anchors=anchors)
+        ports = replace(copy_app.ports, anchors=anchors)
         core = Core(ports, Caller(actor=_RESTORER, root=app.places.tree))
         verbs, last = core.audit, core.signing.last()
-        known, size = last.size if last else 0, verbs.verify(extent="entries", alone=True).size
-        audit = verbs.verify((last.note,) if last and known <= size else (), alone=True)
-        key = there.signer.known_key(project.ledger)
+        known_size, size = last.size if last else 0, verbs.verify(extent="entries", alone=True).size
+        audit = verbs.verify((last.note,) if last and known_size <= size else (), alone=True)
+        key = copy_app.signer.known_key(project.ledger)
         same_key = key is not None and key.hex() == project.public_key
         if key is None and not project.public_key and app.past is not None:
             # So young that it was never signed: this account remembers it, and no key could be another.
@@ -316,9 +324,9 @@ def _verified_project(app: App, copy: Path, project: Project) -> VerifiedProject
             faults = "; ".join(fault.message for fault in audit.faults[:5])
             raise LedgerBroken(f"the backup does not verify: {faults}", hint=_OTHER)
     finally:
-        there.close()
+        copy_app.close()
     return VerifiedProject(
-        project=name, ledger=project.ledger, size=size, known=known, same_key=same_key
+        project=name, ledger=project.ledger, size=size, known=known_size, same_key=same_key
     )
 
 
@@ -339,15 +347,17 @@ def _looking(app: App, settings: Settings) -> App:
     )
 
 
-def _ask(app: App, kept: Sequence[VerifiedProject], present: Sequence[PresentLedger]) -> None:
+def _ask(app: App, projects: Sequence[VerifiedProject], present: Sequence[PresentLedger]) -> None:
     """Ask whether to go on, on a terminal; InvalidInput elsewhere."""
     if not sys.stdin.isatty():
         raise InvalidInput(
             "there is a ledger already, which would be replaced", hint="Repeat it with `--yes`."
         )
-    here = " and ".join(one.project for one in present)
-    whose = " and ".join(f"{one.project} ({counted(one.size, 'entry')})" for one in kept)
-    old = f"the ledger of {here}" if here else "what is"
+    names = " and ".join(ledger.project for ledger in present)
+    whose = " and ".join(
+        f"{verified.project} ({counted(verified.size, 'entry')})" for verified in projects
+    )
+    old = f"the ledger of {names}" if names else "what is"
     if not click.confirm(
         f"The backup is sound. Replace {old} in {app.folder} by that of {whose}?", err=True
     ):
@@ -355,21 +365,21 @@ def _ask(app: App, kept: Sequence[VerifiedProject], present: Sequence[PresentLed
         raise click.exceptions.Exit(1)
 
 
-def _anchor(app: App, kept: list[VerifiedProject], time: str) -> list[str]:
+def _anchor(app: App, projects: list[VerifiedProject], time: str) -> list[str]:
     """Put checkpoints that vouch for more than there is now aside, and have the ledgers signed anew.
 
     Answers what keeps the signer from that: it does not go back, unless a person says so.
     """
     refused: list[str] = []
-    for one in kept:
-        note = app.folder / _CHECKPOINTS / f"{one.project}.note"
-        if one.known > one.size and note.exists():
+    for verified in projects:
+        note = app.folder / _CHECKPOINTS / f"{verified.project}.note"
+        if verified.known > verified.size and note.exists():
             note.rename(note.with_name(f"{note.name}.replaced-{time}"))
-        there = _looking(app, replace(app.settings, project=one.project))
+        project_app = _looking(app, replace(app.settings, project=verified.project))
         try:
-            there.person().signing.sign()
+            project_app.person().signing.sign()
         except (ForkRefused, Unavailable) as fault:
-            refused.append(f"{one.project}: {fault.message}. {fault.hint}")
+            refused.append(f"{verified.project}: {fault.message}. {fault.hint}")
         finally:
-            there.close()
+            project_app.close()
     return refused

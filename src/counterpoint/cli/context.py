@@ -112,12 +112,12 @@ def require(app: App) -> None:
         app.require()
     except NotFound as missing:
         raise Unavailable(missing.message, hint=missing.hint) from None
-    known = [project.project for project in app.store.projects()]
-    if known and app.project not in known:
+    projects = [project.project for project in app.store.projects()]
+    if projects and app.project not in projects:
         raise Unavailable(
             f"the ledger in {app.place if app.is_remote else app.folder} has no project"
             f" {app.project!r}",
-            hint=f"Name one that it has with `--project`: {', '.join(sorted(known))}.",
+            hint=f"Name one that it has with `--project`: {', '.join(sorted(projects))}.",
         )
 
 
@@ -191,8 +191,8 @@ def sign_written(app: App, *, with_head: bool) -> None:
 
 def _waiting(app: App) -> int:
     """Return how many entries the checkpoint beside the database does not have."""
-    kept = FileAnchors(folder=app.checkpoints).last(app.project).split("\n")[1:2]
-    return _size(app) - (int(kept[0]) if kept and kept[0].isdecimal() else 0)
+    lines = FileAnchors(folder=app.checkpoints).last(app.project).split("\n")[1:2]
+    return _size(app) - (int(lines[0]) if lines and lines[0].isdecimal() else 0)
 
 
 def project_options(command: F) -> F:
@@ -218,9 +218,9 @@ def with_context(
     @project_options
     @functools.wraps(command)
     def opened(
-        *args: Any, as_json: bool, db: str | None, project: str | None, **named: Any
+        *args: Any, as_json: bool, db: str | None, project: str | None, **options: Any
     ) -> int | None:
         with opened_context(as_json=as_json, db=db, project=project) as context:
-            return command(context, *args, **named)
+            return command(context, *args, **options)
 
     return opened

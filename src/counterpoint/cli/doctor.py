@@ -82,21 +82,24 @@ def doctor_command(as_json: bool, db: str | None, project: str | None) -> int:
             findings = list(_examine(app))
     finally:
         app.close()
-    fails = any(one.verdict == "fail" for one in findings)
+    fails = any(finding.verdict == "fail" for finding in findings)
     if out.json:
-        out.answer({"ok": not fails, "checks": [asdict(one) for one in findings]})
+        out.answer({"ok": not fails, "checks": [asdict(finding) for finding in findings]})
     else:
         _print(out, findings)
     return 1 if fails else 0
 
 
 def _print(out: Output, findings: list[Finding]) -> None:
-    out.table(("", "what", "found"), [(one.verdict, one.name, one.found) for one in findings])
-    advice = [one for one in findings if one.advice]
+    out.table(
+        ("", "what", "found"),
+        [(finding.verdict, finding.name, finding.found) for finding in findings],
+    )
+    advice = [finding for finding in findings if finding.advice]
     if advice:
         out.line()
-    for one in advice:
-        out.line(f"{one.name}: {one.advice}")
+    for advised in advice:
+        out.line(f"{advised.name}: {advised.advice}")
 
 
 def _examine(app: App) -> Iterator[Finding]:
@@ -161,26 +164,26 @@ def _git(app: App) -> Finding:
     if program is None:
         advice = "Install git; without it evidence is a comparison of file hashes."
         return Finding(name="git", verdict="warn", found="not on the PATH", advice=advice)
-    asked = subprocess.run(  # noqa: S603 - git as found on the PATH, with a fixed argument
+    answer = subprocess.run(  # noqa: S603 - git as found on the PATH, with a fixed argument
         [program, "--version"], capture_output=True, text=True, check=False, timeout=10
     )
-    found = asked.stdout.strip().removeprefix("git version ")
+    version = answer.stdout.strip().removeprefix("git version ")
     if fault := find_git_fault(str(app.places.tree)):
         advice = "Do what it says; until then evidence is a comparison of file hashes."
-        return Finding(name="git", verdict="warn", found=f"{found}, {fault}", advice=advice)
+        return Finding(name="git", verdict="warn", found=f"{version}, {fault}", advice=advice)
     if not (app.places.tree / ".git").exists():
         advice = "Run `git init`; without a repository evidence is a comparison of file hashes."
-        return Finding(name="git", verdict="warn", found=f"{found}, no repository", advice=advice)
+        return Finding(name="git", verdict="warn", found=f"{version}, no repository", advice=advice)
     tree = OpenTrees().find(app.places.tree, app.environ)
     if isinstance(tree, str) and tree:
         advice = "Do what git says; until then evidence is a comparison of file hashes."
-        return Finding(name="git", verdict="warn", found=f"{found}, {tree}", advice=advice)
-    return Finding(name="git", verdict="ok", found=found)
+        return Finding(name="git", verdict="warn", found=f"{version}, {tree}", advice=advice)
+    return Finding(name="git", verdict="ok", found=version)
 
 
 def _disk(app: App) -> Finding:
-    there = app.folder if app.folder.exists() else app.places.home
-    free = shutil.disk_usage(there).free
+    folder = app.folder if app.folder.exists() else app.places.home
+    free = shutil.disk_usage(folder).free
     verdict: Verdict = "fail" if free < _ROOM[0] else "warn" if free < _ROOM[1] else "ok"
     advice = "" if verdict == "ok" else "Free some space: a write needs a full disk's answer."
     return Finding(name="disk", verdict=verdict, found=f"{_size(free)} free", advice=advice)
@@ -238,42 +241,45 @@ def _rescued(app: App) -> Iterator[Finding]:
     """Tell of copies of a ledger that was taken away while a process had it open."""
     saved = app.past.saved() if app.past else []
     if saved:
-        newest = max(saved, key=lambda one: one.stat().st_mtime_ns)
-        found = f"{len(saved)} of a ledger that was taken away while it was open, the newest is {newest}"
+        newest = max(saved, key=lambda file: file.stat().st_mtime_ns)
+        text = f"{len(saved)} of a ledger that was taken away while it was open, the newest is {newest}"
         advice = f"If something is missing, `counterpoint restore {newest}`; else remove them."
-        yield Finding(name="copies", verdict="warn", found=found, advice=advice)
+        yield Finding(name="copies", verdict="warn", found=text, advice=advice)
 
 
 def _witnesses(app: App) -> Iterator[Finding]:
     """Look at what others than the signer have of the ledger, and how old that is."""
     core, now = app.itself(), app.clock.now()
     try:
-        found, state = core.witnessing.compare(), core.overview.state()
+        comparison, state = core.witnessing.compare(), core.overview.state()
     except CounterpointError as refusal:
         yield Finding(
             name="witness", verdict="fail", found=refusal.message, advice=refusal.hint_in(_PHRASES)
         )
         return
-    left = [one for one in found.remarks if "left" in one.facts]
-    if left:
-        yield _left(left)
-    for one in (*found.faults, *(one for one in found.remarks if one not in left)):
-        is_new = bool(one.facts.get("has_none")) and _is_recent(state)
+    departed = [remark for remark in comparison.remarks if "left" in remark.facts]
+    if departed:
+        yield _left(departed)
+    for fault in (
+        *comparison.faults,
+        *(fault for fault in comparison.remarks if fault not in departed),
+    ):
+        is_new = bool(fault.facts.get("has_none")) and _is_recent(state)
         verdict: Verdict = (
-            "fail" if not isinstance(one, Unavailable) else "ok" if is_new else "warn"
+            "fail" if not isinstance(fault, Unavailable) else "ok" if is_new else "warn"
         )
         yield Finding(
-            name="witness", verdict=verdict, found=one.message, advice=one.hint_in(_PHRASES)
+            name="witness", verdict=verdict, found=fault.message, advice=fault.hint_in(_PHRASES)
         )
-    told = {one.facts["witness"] for one in (*found.faults, *found.remarks)}
-    for has in found.witnesses:
-        if has.witness not in told:
+    names = {fault.facts["witness"] for fault in (*comparison.faults, *comparison.remarks)}
+    for has in comparison.witnesses:
+        if has.witness not in names:
             yield Finding(name="witness", verdict="ok", found=said_of(has, state.ledger_size, now))
     quorum = core.witness_policies.standing(asks=True)
     if (few := quorum.fault) is not None:
         advice = few.hint_in(_PHRASES)
         yield Finding(name="witness", verdict="fail", found=few.message, advice=advice)
-    if not found.witnesses and not told:
+    if not comparison.witnesses and not names:
         advice = "Run `git init`, or name one in COUNTERPOINT_WITNESSES."
         yield Finding(name="witness", verdict="warn", found="there is none", advice=advice)
 
@@ -286,14 +292,14 @@ def _is_recent(state: State) -> bool:
 
 def _left(remarks: Sequence[CounterpointError]) -> Finding:
     """Say once who has heads of an epoch that was left only, and what gives them later ones."""
-    names = " and ".join(str(one.facts["witness"]) for one in remarks)
-    advice = " ".join(dict.fromkeys(one.hint_in(_PHRASES) for one in remarks))
-    found = (
+    names = " and ".join(str(remark.facts["witness"]) for remark in remarks)
+    advice = " ".join(dict.fromkeys(remark.hint_in(_PHRASES) for remark in remarks))
+    text = (
         remarks[0].message
         if len(remarks) == 1
         else f"{names}: the heads are of epochs that were left"
     )
-    return Finding(name="witness", verdict="warn", found=found, advice=advice)
+    return Finding(name="witness", verdict="warn", found=text, advice=advice)
 
 
 def _examined(app: App, examine: Callable[[App], Finding]) -> Finding:
@@ -313,7 +319,7 @@ def _integrity(app: App) -> Finding:
         return Finding(
             name="integrity",
             verdict="fail",
-            found="; ".join(one.message for one in wrong[:5]),
+            found="; ".join(fault.message for fault in wrong[:5]),
             advice=advice,
         )
     return Finding(name="integrity", verdict="ok", found="it and its indexes are sound")
@@ -340,17 +346,17 @@ def _key(app: App) -> Finding:
             name="key", verdict=verdict, found=fault.message, advice=fault.hint_in(_PHRASES)
         )
     keys = core.signing.keys()
-    made = keys[0].to_text() if keys else "none yet, the first signature makes it"
-    return Finding(name="key", verdict="ok", found=f"{made}, {app.settings.signer}")
+    key = keys[0].to_text() if keys else "none yet, the first signature makes it"
+    return Finding(name="key", verdict="ok", found=f"{key}, {app.settings.signer}")
 
 
 def _people(app: App) -> Finding:
     """Look at the keys of people, and at those that nobody but the signer let in."""
     core = app.person()
-    found = recoveries(core)
-    if found:
+    people = recoveries(core)
+    if people:
         advice = "Ask their owners. `counterpoint key revoke` ends one that is not theirs."
-        return Finding(name="people", verdict="warn", found="; ".join(found), advice=advice)
+        return Finding(name="people", verdict="warn", found="; ".join(people), advice=advice)
     live = sum(key.is_in_force for key in core.keys.list())
     return Finding(
         name="people",
@@ -362,57 +368,57 @@ def _people(app: App) -> Finding:
 def _account(app: App) -> Finding:
     """Say whose the ledger and its signer are: the one thing that no check of the ledger can tell."""
     if app.is_remote:
-        found = "whoever has the password of this database can write the ledger past the server"
+        text = "whoever has the password of this database can write the ledger past the server"
     else:
-        found = (
+        text = (
             "ledger and signer are of this account: what runs under it, agents too, can write both;"
             f" {HOW_APART} gives them to another"
         )
-    return Finding(name="account", verdict="ok", found=found)
+    return Finding(name="account", verdict="ok", found=text)
 
 
 def _served(app: App) -> Finding:
     """Say whose the ledger is that another account serves here."""
     service = find_service(str(app.places.folder / DATABASE))
     whose = f"the account {service['account']}" if service else "the account that serves it"
-    found = f"ledger and signer are of {whose}: agents reach {app.settings.db} alone"
-    return Finding(name="account", verdict="ok", found=found)
+    text = f"ledger and signer are of {whose}: agents reach {app.settings.db} alone"
+    return Finding(name="account", verdict="ok", found=text)
 
 
 def clock_of(app: App) -> Finding:
     """Look whether this machine's clock is that of the ledger."""
-    state, here = app.person().overview.state(), app.clock.now()
-    skew = elapsed_ms(here, state.now)
+    state, now = app.person().overview.state(), app.clock.now()
+    skew = elapsed_ms(now, state.now)
     if state.ahead:
         advice = "Set this clock right if it is behind. If it is right, one was ahead: writes go on, with the time of the last entry."
-        found = ahead_in_words(state.ahead)
-        return Finding(name="clock", verdict="warn", found=found, advice=advice)
+        text = ahead_in_words(state.ahead)
+        return Finding(name="clock", verdict="warn", found=text, advice=advice)
     if app.is_remote and abs(skew) > _SKEW_MS:
-        found = f"this machine's is {in_words(abs(skew) // 1000)} {'behind' if skew > 0 else 'ahead of'} the database's"
+        text = f"this machine's is {in_words(abs(skew) // 1000)} {'behind' if skew > 0 else 'ahead of'} the database's"
         advice = "Set the clock of this machine right; until then leases and entries have the database's time."
-        return Finding(name="clock", verdict="warn", found=found, advice=advice)
+        return Finding(name="clock", verdict="warn", found=text, advice=advice)
     return Finding(name="clock", verdict="ok", found=state.now)
 
 
 def _checkpoint(app: App) -> Finding:
     """Look at what was signed last, and at what waits."""
-    found = app.person().signing.unsigned()
-    words = f"{agree(found.signed, 'entry', 'is')} signed, {agree(found.waiting, 'entry', 'waits')}"
-    if found.why:
+    unsigned = app.person().signing.unsigned()
+    words = f"{agree(unsigned.signed, 'entry', 'is')} signed, {agree(unsigned.waiting, 'entry', 'waits')}"
+    if unsigned.why:
         advice = "Run `counterpoint audit verify`; it says what is wrong."
-        return Finding(name="checkpoint", verdict="fail", found=found.why, advice=advice)
-    late = bool(found.since) and elapsed_ms(Timestamp(found.since), app.clock.now()) > _LATE
+        return Finding(name="checkpoint", verdict="fail", found=unsigned.why, advice=advice)
+    late = bool(unsigned.since) and elapsed_ms(Timestamp(unsigned.since), app.clock.now()) > _LATE
     advice = "A server signs them, or `counterpoint audit prove --checkpoint`." if late else ""
     return Finding(name="checkpoint", verdict="warn" if late else "ok", found=words, advice=advice)
 
 
 def _leases(app: App) -> Finding:
     state = app.person().overview.state()
-    stale = [one.item.id for one in state.live if one.is_abandoned(state.now)]
+    stale = [live.item.id for live in state.live if live.is_abandoned(state.now)]
     if stale:
         advice = "Their agents went away; `next` offers them to others."
-        found = f"left or run out: {', '.join(stale)}"
-        return Finding(name="leases", verdict="warn", found=found, advice=advice)
+        text = f"left or run out: {', '.join(stale)}"
+        return Finding(name="leases", verdict="warn", found=text, advice=advice)
     return Finding(
         name="leases", verdict="ok", found=f"{agree(len(state.live), 'lease', 'is')} held"
     )
@@ -420,8 +426,8 @@ def _leases(app: App) -> Finding:
 
 def _checks(app: App) -> Finding:
     """Look whether the commands that checks ask for would be run."""
-    found = app.person().permitted.lacking_now()
-    if lacks := said_of_lacking(found):
+    lacking = app.person().permitted.lacking_now()
+    if lacks := said_of_lacking(lacking):
         return Finding(
             name="checks",
             verdict="warn",
@@ -443,31 +449,33 @@ def _files(app: App) -> Iterator[Finding]:
             advice = "What this project has of specs stands in the ledger alone."
             yield Finding(name="specs", verdict="warn", found=elsewhere, advice=advice)
             return
-        found, links = mirroring.troubles(), mirroring.links()
+        troubles, links = mirroring.troubles(), mirroring.links()
     except (PathOutside, InvalidInput) as refusal:
         advice = f"{refusal.hint_in(_PHRASES)} Until then no files are kept."
         yield Finding(name="specs", verdict="warn", found=refusal.message, advice=advice)
         return
     for link in links:
-        said = f"{link} is a link: no file of a spec is kept or read through it"
+        text = f"{link} is a link: no file of a spec is kept or read through it"
         advice = "Put a folder in its place, or let FOUNDRY_MCP_SPECS_DIR name the one it leads to."
-        yield Finding(name="specs", verdict="warn", found=said, advice=advice)
-    for spec, trouble in sorted(found.items()):
+        yield Finding(name="specs", verdict="warn", found=text, advice=advice)
+    for spec, trouble in sorted(troubles.items()):
         yield Finding(
             name="specs",
             verdict="warn",
             found=told(spec, trouble),
             advice="Until then its file is left as it is.",
         )
-    if not (found or links):
+    if not (troubles or links):
         yield Finding(name="specs", verdict="ok", found="their files are kept")
 
 
 def _configurations(app: App) -> Iterator[Finding]:
-    there = [one for one in CLIENTS if (app.places.tree / one.file).exists()]
-    found = [one for client in there if (one := _configuration(app, client)) is not None]
-    if found:
-        yield from found
+    clients = [client for client in CLIENTS if (app.places.tree / client.file).exists()]
+    findings = [
+        finding for client in clients if (finding := _configuration(app, client)) is not None
+    ]
+    if findings:
+        yield from findings
     else:
         advice = "Run `counterpoint init`, with `--client` if none is found."
         yield Finding(name="clients", verdict="warn", found="none is connected", advice=advice)
@@ -479,17 +487,17 @@ def _configuration(app: App, client: Client) -> Finding | None:
     try:
         entry = client.entry(path.read_text(encoding="utf-8", errors="replace"))
     except CounterpointError as refusal:
-        found = f"{client.file}: {refusal.message}"
-        return Finding(name=client.name, verdict="fail", found=found, advice="Mend the file.")
+        text = f"{client.file}: {refusal.message}"
+        return Finding(name=client.name, verdict="fail", found=text, advice="Mend the file.")
     if entry is None:
         return None
     if not runs(entry, app.environ):
-        named = entry.get("command")
-        found = f"{client.file} names {named}, which is not there"
+        command = entry.get("command")
+        text = f"{client.file} names {command}, which is not there"
         install = f"Install it: `pipx install {SERVER}` or `uv tool install {SERVER}`."
         again = f"Run `counterpoint init --client {client.name}`."
-        advice = install if named == SERVER else again
-        return Finding(name=client.name, verdict="fail", found=found, advice=advice)
+        advice = install if command == SERVER else again
+        return Finding(name=client.name, verdict="fail", found=text, advice=advice)
     remark = remark_on(client, entry, app.places.tree, app.places.home, app.environ)
     verdict: Verdict = "warn" if remark.advice else "ok"
     return Finding(name=client.name, verdict=verdict, found=remark.message, advice=remark.advice)
@@ -505,13 +513,13 @@ def _running(app: App) -> Iterator[Finding]:
         yield Finding(name="running", verdict="fail", found=refusal.message, advice=advice)
         return
     if status is None and meeting.is_held():
-        found = f"a server has the database and cannot be found: {meeting.file('json')} does not lead to it"
+        text = f"a server has the database and cannot be found: {meeting.file('json')} does not lead to it"
         advice = "It ends by itself within seconds; else run `counterpoint down`."
-        yield Finding(name="running", verdict="warn", found=found, advice=advice)
+        yield Finding(name="running", verdict="warn", found=text, advice=advice)
         return
     if status is None:
-        found = "none; the first call of an agent starts one"
-        yield Finding(name="running", verdict="ok", found=found)
+        text = "none; the first call of an agent starts one"
+        yield Finding(name="running", verdict="ok", found=text)
         return
     yield _server_of(status)
     if "circuit" in status:
@@ -519,24 +527,24 @@ def _running(app: App) -> Iterator[Finding]:
 
 
 def _server_of(status: Mapping[str, Any]) -> Finding:
-    found = f"server {status['pid']}, version {status['version']}, {status['clients']} connected"
+    text = f"server {status['pid']}, version {status['version']}, {status['clients']} connected"
     if status["version"] != __version__:
         advice = (
             f"This is version {__version__}: run `counterpoint down`, and it is the next one's."
         )
-        return Finding(name="running", verdict="warn", found=found, advice=advice)
-    return Finding(name="running", verdict="ok", found=found)
+        return Finding(name="running", verdict="warn", found=text, advice=advice)
+    return Finding(name="running", verdict="ok", found=text)
 
 
 def _breaker(circuit: Mapping[str, Any]) -> Finding:
     """Look at the breaker before the store, as the server that runs tells of it."""
-    found = f"{circuit['state'].replace('_', ' ')}, {circuit['failures']} faults"
+    text = f"{circuit['state'].replace('_', ' ')}, {circuit['failures']} faults"
     if circuit["state"] == "closed":
-        return Finding(name="breaker", verdict="ok", found=found)
-    found = f"{found}, the last was {circuit['last']}; {agree(circuit['refused'], 'call', 'was')} refused"
+        return Finding(name="breaker", verdict="ok", found=text)
+    text = f"{text}, the last was {circuit['last']}; {agree(circuit['refused'], 'call', 'was')} refused"
     soon = f"in {circuit['retry_after']} s" if circuit["retry_after"] else "now"
     advice = f"Mend what fails; the first call {soon} tries the database again."
-    return Finding(name="breaker", verdict="warn", found=found, advice=advice)
+    return Finding(name="breaker", verdict="warn", found=text, advice=advice)
 
 
 def _server(app: App) -> Iterator[Finding]:
@@ -554,9 +562,9 @@ def _server(app: App) -> Iterator[Finding]:
     advice = "Codex waits a second unless the entry has `required = true`." if slow else ""
     yield Finding(name="server", verdict="warn" if slow else "ok", found=seconds, advice=advice)
     large = started.size > _LIST_LIMIT
-    found = f"{counted(started.tools, 'tool')} in {started.size:,} bytes"
+    text = f"{counted(started.tools, 'tool')} in {started.size:,} bytes"
     advice = "Choose a smaller dialect with `--dialect`." if large else ""
-    yield Finding(name="tools", verdict="warn" if large else "ok", found=found, advice=advice)
+    yield Finding(name="tools", verdict="warn" if large else "ok", found=text, advice=advice)
 
 
 def _size(count: int) -> str:

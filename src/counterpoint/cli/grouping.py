@@ -61,11 +61,11 @@ class Group(click.Group):
         except click.UsageError as fault:
             from difflib import get_close_matches
 
-            there = self.list_commands(ctx)
-            near = get_close_matches(args[0], there, n=1)
+            names = self.list_commands(ctx)
+            near = get_close_matches(args[0], names, n=1)
             offer = f" Did you mean `{near[0]}`?" if near else ""
-            if not near and len(there) <= _FEW:
-                offer = f" There are: {', '.join(there)}."
+            if not near and len(names) <= _FEW:
+                offer = f" There are: {', '.join(names)}."
             raise click.UsageError(f"{fault.message}{offer}", fault.ctx) from fault
 
 
@@ -94,8 +94,8 @@ class Commands(Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"counterpoint.cli.{COMMANDS[cmd_name].file}")
-        found: click.Command = getattr(module, f"{cmd_name}_command")
-        return found
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write all commands by group; none of them is loaded for it."""
@@ -115,13 +115,13 @@ def walk(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, 
     """Return every command that is not hidden below a group, each with all its words."""
     context = click.Context(group)
     for name in group.list_commands(context):
-        found = group.get_command(context, name)
-        if found is None or found.hidden:
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
             continue
         words = (*path, name)
-        yield " ".join(words), found
-        if isinstance(found, click.Group):
-            yield from walk(found, words)
+        yield " ".join(words), command
+        if isinstance(command, click.Group):
+            yield from walk(command, words)
 
 
 @click.group(
@@ -164,11 +164,11 @@ def invoke(arguments: Sequence[str]) -> int | InvalidInput:
     except click.ClickException as wrong:
         with suppress(OSError):
             wrong.show()
-        place = wrong.ctx if isinstance(wrong, click.UsageError) else None
-        command = place.command_path if place else "counterpoint"
+        fault_context = wrong.ctx if isinstance(wrong, click.UsageError) else None
+        command = fault_context.command_path if fault_context else "counterpoint"
         hint = f"`{command} --help` says what it takes."
-        if place is not None and isinstance(wrong, click.MissingParameter):
-            example = f"For example: {_complete_line(arguments, place)}"
+        if fault_context is not None and isinstance(wrong, click.MissingParameter):
+            example = f"For example: {_complete_line(arguments, fault_context)}"
             with suppress(OSError):
                 click.echo(example, err=True)
             hint = f"{example}\n{hint}"
@@ -191,12 +191,12 @@ def _complete_line(arguments: Sequence[str], context: click.Context) -> str:
     """
     import shlex
 
-    given = frozenset(word.partition("=")[0] for word in arguments if word.startswith("-"))
+    options_given = frozenset(word.partition("=")[0] for word in arguments if word.startswith("-"))
     required = [param for param in context.command.params if param.required]
     options = [
         f"{max(param.opts, key=len)} {param.make_metavar(context)}"
         for param in required
-        if isinstance(param, click.Option) and given.isdisjoint(param.opts)
+        if isinstance(param, click.Option) and options_given.isdisjoint(param.opts)
     ]
     names = [
         param.make_metavar(context)

@@ -23,16 +23,16 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
 
     Without a name: list all commands. The same as `counterpoint COMMAND --help`.
     """
-    place = ctx.find_root()
+    context = ctx.find_root()
     for word in words:
-        group = place.command
+        group = context.command
         if not isinstance(group, click.Group):
-            raise click.UsageError(f"`{place.command_path}` has no commands below it.", place)
-        _, found, _ = group.resolve_command(place, [word])
-        if found is not None:
-            place = click.Context(found, info_name=word, parent=place)
+            raise click.UsageError(f"`{context.command_path}` has no commands below it.", context)
+        _, command, _ = group.resolve_command(context, [word])
+        if command is not None:
+            context = click.Context(command, info_name=word, parent=context)
     with paged():
-        output_for().line(place.get_help(), is_exact=True)
+        output_for().line(context.get_help(), is_exact=True)
 
 
 @click.command(
@@ -53,12 +53,14 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    found = get_completion_class(shell)
-    if found is None:
+    completion_class = get_completion_class(shell)
+    if completion_class is None:
         raise click.UsageError(f"there is no completion for {shell}", ctx)
-    made = found(ctx.find_root().command, {}, "counterpoint", "_COUNTERPOINT_COMPLETE")
+    completion = completion_class(
+        ctx.find_root().command, {}, "counterpoint", "_COUNTERPOINT_COMPLETE"
+    )
     # Asking bash for its version would start it, and says nothing of the bash that will read this.
-    output_for().line(made.source_template % made.source_vars(), is_exact=True)
+    output_for().line(completion.source_template % completion.source_vars(), is_exact=True)
 
 
 @click.command("version", epilog=examples("counterpoint version --json"))

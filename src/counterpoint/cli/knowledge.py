@@ -33,13 +33,13 @@ def learning_command() -> None:
 @with_context
 def find(context: CommandContext, query: str, limit: int) -> None:
     """List learnings that match a word of the query, best first."""
-    found = context.core.use(Learnings).find(LearningQuery(query=query, limit=limit))
+    hits = context.core.use(Learnings).find(LearningQuery(query=query, limit=limit))
     context.out.rows(
-        [{**_learning(one.learning), "score": one.score} for one in found],
+        [{**_learning(hit.learning), "score": hit.score} for hit in hits],
         ("id", "worth", "says"),
         [
-            (one.learning.record.id, _worth(one.learning), one_line(one.learning.pattern))
-            for one in found
+            (hit.learning.record.id, _worth(hit.learning), one_line(hit.learning.pattern))
+            for hit in hits
         ],
     )
 
@@ -103,11 +103,11 @@ def add(context: CommandContext, paths: tuple[str, ...], *, own: bool) -> None:
             taken.append(context.core.documents.take(path, _shelf(own=own)))
             count(number)
     context.out.result(
-        [{**_document(one.document), "unchanged": one.is_same} for one in taken],
+        [{**_document(stored.document), "unchanged": stored.is_same} for stored in taken],
         *(
-            f"{one.document.path}:"
-            f" {'is as it was' if one.is_same else counted(one.document.chunks, 'passage')}."
-            for one in taken
+            f"{stored.document.path}:"
+            f" {'is as it was' if stored.is_same else counted(stored.document.chunks, 'passage')}."
+            for stored in taken
         ),
     )
 
@@ -117,11 +117,19 @@ def add(context: CommandContext, paths: tuple[str, ...], *, own: bool) -> None:
 @with_context
 def list_(context: CommandContext, *, own: bool) -> None:
     """List the documents of this project."""
-    found = context.core.documents.list(_shelf(own=own), limit=_MOST)
+    documents = context.core.documents.list(_shelf(own=own), limit=_MOST)
     context.out.rows(
-        [_document(one) for one in found],
+        [_document(document) for document in documents],
         ("path", "passages", "bytes", headed("updated")),
-        [(one.path, str(one.chunks), str(one.size), local_time(one.updated_at)) for one in found],
+        [
+            (
+                document.path,
+                str(document.chunks),
+                str(document.size),
+                local_time(document.updated_at),
+            )
+            for document in documents
+        ],
         aside="There is no document. Take some in with `counterpoint vault add PATH…`.",
     )
 

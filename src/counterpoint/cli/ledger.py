@@ -127,13 +127,13 @@ def verify(
     if key is not None:
         raise click.UsageError("--key goes with --bundle.")
     with opened_context(as_json=as_json, db=db, project=project, from_anywhere=True) as context:
-        told = tuple(given.text_of(note) for note in notes)
+        texts = tuple(given.text_of(note) for note in notes)
         with context.out.counting("Verifying") as count:
-            found = context.core.audit.verify(told, count, extent="entries" if quick else "whole")
-        return _print_audit(context, found)
+            audit = context.core.audit.verify(texts, count, extent="entries" if quick else "whole")
+        return _print_audit(context, audit)
 
 
-def _print_audit(context: CommandContext, found: Audit) -> int:
+def _print_audit(context: CommandContext, audit: Audit) -> int:
     now = context.app.clock.now()
     recovered: list[Json] = []
     with suppress(CounterpointError):  # a table that cannot be read is among the faults
@@ -141,54 +141,54 @@ def _print_audit(context: CommandContext, found: Audit) -> int:
     if context.out.json:
         fields = ("project", "size", "root", "last", "anchored", "redacted")
         fields += ("confirmed", "self_judged", "signed", "unsigned")
-        answer = {name: getattr(found, name) for name in fields}
-        told: list[Json] = [present_epoch(one) for one in found.epochs]
+        answer = {name: getattr(audit, name) for name in fields}
+        epochs: list[Json] = [present_epoch(epoch) for epoch in audit.epochs]
         context.out.answer(
             {
-                "sound": found.sound,
+                "sound": audit.sound,
                 **answer,
-                "rows": dict(found.rows),
-                "key": found.key,
-                "epochs": told,
-                "witnesses": [present_witness(one, now) for one in found.witnesses],
-                "quorum": present_quorum(found.quorum),
-                "signers": found.signers,
-                "fewer_signers": list(found.fewer_signers),
-                "unsigned_places": list(found.unsigned_places),
+                "rows": dict(audit.rows),
+                "key": audit.key,
+                "epochs": epochs,
+                "witnesses": [present_witness(witness, now) for witness in audit.witnesses],
+                "quorum": present_quorum(audit.quorum),
+                "signers": audit.signers,
+                "fewer_signers": list(audit.fewer_signers),
+                "unsigned_places": list(audit.unsigned_places),
                 "recovered": recovered,
-                "remarks": list(found.remarks),
-                "not_looked_at": list(found.unseen),
-                "faults": faults(found.faults),
+                "remarks": list(audit.remarks),
+                "not_looked_at": list(audit.unseen),
+                "faults": faults(audit.faults),
             }
         )
     else:
         out = context.out
-        _print_verdict(out, found.faults, f"{counted(found.size, 'entry')} of {found.project}")
-        if found.sound:
-            out.line(f"  root      {found.root}")
-            out.line(f"  key       {found.key or 'none has signed it yet'}")
+        _print_verdict(out, audit.faults, f"{counted(audit.size, 'entry')} of {audit.project}")
+        if audit.sound:
+            out.line(f"  root      {audit.root}")
+            out.line(f"  key       {audit.key or 'none has signed it yet'}")
             out.line(
-                f"  anchored  {agree(found.anchored, 'entry', 'agrees')} with an earlier checkpoint"
+                f"  anchored  {agree(audit.anchored, 'entry', 'agrees')} with an earlier checkpoint"
             )
-            out.line(f"  redacted  {agree(found.redacted, 'text', 'is')} gone on purpose")
-            _print_signed(out, found.confirmed, found.signed, found.self_judged)
-        if found.sound and found.rows:
-            rows = sum(found.rows.values())
+            out.line(f"  redacted  {agree(audit.redacted, 'text', 'is')} gone on purpose")
+            _print_signed(out, audit.confirmed, audit.signed, audit.self_judged)
+        if audit.sound and audit.rows:
+            rows = sum(audit.rows.values())
             out.line(
                 f"  tables    {counted(rows, 'row')}, texts, search and schema are what they say"
             )
-        print_witnesses(out, found.witnesses, found.size, now)
-        print_quorum(out, found.quorum)
-        _print_signers(out, found.signers, found.fewer_signers)
-        print_epochs(out, found.epochs)
-        for one in recovered:
-            out.line(f"  {one}")
-        for remark in found.remarks:
+        print_witnesses(out, audit.witnesses, audit.size, now)
+        print_quorum(out, audit.quorum)
+        _print_signers(out, audit.signers, audit.fewer_signers)
+        print_epochs(out, audit.epochs)
+        for line in recovered:
+            out.line(f"  {line}")
+        for remark in audit.remarks:
             out.aside(f"Not compared: {remark}.")
-        _print_unsigned(out, found.unsigned, found.unsigned_places)
-        if found.unseen:
-            out.aside(f"Not looked at: {', '.join(found.unseen)}.")
-    return 0 if found.sound else 1
+        _print_unsigned(out, audit.unsigned, audit.unsigned_places)
+        if audit.unseen:
+            out.aside(f"Not looked at: {', '.join(audit.unseen)}.")
+    return 0 if audit.sound else 1
 
 
 def _print_signed(out: Output, people: int, writers: int, self_judged: int) -> None:
@@ -204,8 +204,8 @@ def _print_signers(out: Output, signers: int, fewer: Sequence[int]) -> None:
     """Say how many people must sign policies, keys and epochs, where that are several, and from which entries on fewer did."""
     if signers > 1:
         out.line(f"  signers   {signers} people sign policies, keys and epochs")
-    for place in fewer:
-        out.line(f"  lowered   entry {place}: fewer people have to sign from here on")
+    for sequence in fewer:
+        out.line(f"  lowered   entry {sequence}: fewer people have to sign from here on")
 
 
 def _print_unsigned(out: Output, count: int, places: Sequence[int]) -> None:
@@ -220,70 +220,72 @@ def _print_unsigned(out: Output, count: int, places: Sequence[int]) -> None:
         )
 
 
-def _print_verdict(out: Output, found: Sequence[CounterpointError], what: str) -> None:
-    if not found:
+def _print_verdict(out: Output, fault_list: Sequence[CounterpointError], what: str) -> None:
+    if not fault_list:
         out.line(f"Sound: {what}.", style="green")
         return
-    out.line(f"Broken: {counted(len(found), 'fault')} in {what}.", style="red")
-    for fault in found:
+    out.line(f"Broken: {counted(len(fault_list), 'fault')} in {what}.", style="red")
+    for fault in fault_list:
         out.line(f"  {fault.code}: {fault.message}")
-    for hint in dict.fromkeys(fault.hint_in(_PHRASES) for fault in found):
+    for hint in dict.fromkeys(fault.hint_in(_PHRASES) for fault in fault_list):
         out.aside(hint)
 
 
-def faults(found: Iterable[CounterpointError]) -> list[Json]:
+def faults(fault_list: Iterable[CounterpointError]) -> list[Json]:
     """Return faults as JSON."""
     return [
         {
-            "code": one.code,
-            "message": one.message,
-            "hint": one.hint_in(_PHRASES),
-            "facts": dict(one.facts),
+            "code": fault.code,
+            "message": fault.message,
+            "hint": fault.hint_in(_PHRASES),
+            "facts": dict(fault.facts),
         }
-        for one in found
+        for fault in fault_list
     ]
 
 
 def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
     trusted = VerifierKey.from_text(key) if key is not None else None
     with given.opened(bundle, given.LARGEST_BUNDLE) as file:
-        found = verify_any(given.lines_of(file), trusted)
+        report = verify_any(given.lines_of(file), trusted)
     if out.json:
-        out.answer(_bundle(found))
-        return 0 if found.sound else 1
-    what = f"thoughts of {found.session}" if found.session else "entries"
-    _print_verdict(out, found.faults, f"{found.size:,} {what} of {found.project} in {bundle.name}")
-    out.line(f"  root      {found.root}")
-    out.line(f"  key       {found.key}")
-    if found.thoughts and not found.session:
+        out.answer(_bundle(report))
+        return 0 if report.sound else 1
+    what = f"thoughts of {report.session}" if report.session else "entries"
+    _print_verdict(
+        out, report.faults, f"{report.size:,} {what} of {report.project} in {bundle.name}"
+    )
+    out.line(f"  root      {report.root}")
+    out.line(f"  key       {report.key}")
+    if report.thoughts and not report.session:
         out.line(
-            f"  thoughts  {found.thoughts:,} in chains, {counted(found.seals, 'session')} sealed"
+            f"  thoughts  {report.thoughts:,} in chains, {counted(report.seals, 'session')} sealed"
         )
-    _print_signed(out, found.confirmed, found.signed, found.self_judged)
-    if found.redacted:
-        out.line(f"  redacted  {agree(found.redacted, 'text', 'is')} gone on purpose")
-    print_quorum(out, found.quorum)
-    _print_signers(out, found.signers, found.fewer_signers)
-    _print_unsigned(out, found.unsigned, found.unsigned_places)
-    if found.sound and not found.trusted:
+    _print_signed(out, report.confirmed, report.signed, report.self_judged)
+    if report.redacted:
+        out.line(f"  redacted  {agree(report.redacted, 'text', 'is')} gone on purpose")
+    print_quorum(out, report.quorum)
+    _print_signers(out, report.signers, report.fewer_signers)
+    _print_unsigned(out, report.unsigned, report.unsigned_places)
+    if report.sound and not report.trusted:
         out.aside("The key is the one that the bundle brings; name yours with --key to trust it.")
-    return 0 if found.sound else 1
+    return 0 if report.sound else 1
 
 
-def _bundle(found: BundleReport) -> Json:
+def _bundle(report: BundleReport) -> Json:
     fields = ("project", "session", "size", "root", "last", "key", "trusted")
     fields += ("thoughts", "seals", "confirmed", "self_judged")
     fields += ("texts", "redacted", "signed", "unsigned")
-    answer = {name: getattr(found, name) for name in fields}
+    answer = {name: getattr(report, name) for name in fields}
     return {
-        "sound": found.sound,
+        "sound": report.sound,
         **answer,
-        "unsigned_places": list(found.unsigned_places),
-        "quorum": present_quorum(found.quorum),
-        "signers": found.signers,
-        "fewer_signers": list(found.fewer_signers),
-        "fault_count": found.fault_count,
-        "faults": faults(found.faults),
+        "unsigned_places": list(report.unsigned_places),
+        "quorum": present_quorum(report.quorum),
+        "signers": report.signers,
+        "fewer_signers": list(report.fewer_signers),
+        "fault_count": report.fault_count,
+        "faults": faults(report.faults),
     }
 
 
@@ -336,8 +338,8 @@ def _print_proof(out: Output, sort: str, proof: Proof, by: WriterProof | None = 
     out.line(f"Proof of {sort}", style="bold")
     for name, value in fields.items():
         parts: Sequence[str] = value if name in {"path", "place_path"} else str(value).splitlines()
-        for place, part in enumerate(parts):
-            out.line(f"  {name if place == 0 else '':<12}{part}")
+        for number, part in enumerate(parts):
+            out.line(f"  {name if number == 0 else '':<12}{part}")
 
 
 @audit_command.command("export", epilog=examples("counterpoint audit export ledger.bundle"))
@@ -374,7 +376,7 @@ def export(
     docs/exports.md.
     """
     if tiles is not None:
-        if any(one is not None for one in (file, session, receipt, verdict, form)):
+        if any(option is not None for option in (file, session, receipt, verdict, form)):
             raise click.UsageError("--tiles goes with --db and --project only.")
         with (
             opened_context(as_json=False, db=db, project=project, from_anywhere=True) as context,
@@ -382,7 +384,7 @@ def export(
         ):
             write_tiles(context, tiles)
         return
-    if sum(one is not None for one in (session, receipt, verdict)) > 1:
+    if sum(option is not None for option in (session, receipt, verdict)) > 1:
         raise click.UsageError("--session, --receipt and --verdict do not go together.")
     if form is not None and receipt is None:
         raise click.UsageError("--format goes with --receipt.")
@@ -436,21 +438,26 @@ audit_command.add_command(redact_command)
 def rebuild(context: CommandContext) -> int:
     """Replay the ledger and compare every table with it; exit code 1 if any differs."""
     with context.out.counting("Replaying") as count:
-        found = context.core.audit.rebuild(count)
-    differs = faults(found.differences)
+        rebuilt = context.core.audit.rebuild(count)
+    differs = faults(rebuilt.differences)
     if context.out.json:
         context.out.answer(
-            {"same": not differs, "size": found.size, "rows": found.rows, "differences": differs}
+            {
+                "same": not differs,
+                "size": rebuilt.size,
+                "rows": rebuilt.rows,
+                "differences": differs,
+            }
         )
     elif not differs:
-        rows = sum(found.rows.values())
+        rows = sum(rebuilt.rows.values())
         context.out.line(
-            f"Same: {agree(rows, 'row', 'is')} what {agree(found.size, 'entry', 'says')}.",
+            f"Same: {agree(rows, 'row', 'is')} what {agree(rebuilt.size, 'entry', 'says')}.",
             style="green",
         )
     else:
         context.out.line("Not the same:", style="red")
-        for fault in found.differences:
+        for fault in rebuilt.differences:
             context.out.line(f"  {fault.message}")
-        context.out.aside(found.differences[0].hint)
+        context.out.aside(rebuilt.differences[0].hint)
     return 1 if differs else 0

@@ -98,12 +98,12 @@ def _invoke(arguments: Sequence[str], *, as_json: bool) -> int:
 
 
 def _invoke_within(arguments: Sequence[str], *, as_json: bool) -> int:
-    asked = plainly(arguments)
-    if asked is not None:
+    options = plainly(arguments)
+    if options is not None:
         from counterpoint.cli.context import opened_context
         from counterpoint.cli.work.status import show_state
 
-        with opened_context(**asked, shows_name=as_json) as context:
+        with opened_context(**options, shows_name=as_json) as context:
             show_state(context)
         return 0
     from counterpoint.cli.grouping import invoke
@@ -131,11 +131,11 @@ def plainly(arguments: Sequence[str]) -> Plainly | None:
     """
     if list(arguments[:1]) != ["status"]:
         return None
-    asked, words = Plainly(as_json=False, db=None, project=None), iter(arguments[1:])
+    options, words = Plainly(as_json=False, db=None, project=None), iter(arguments[1:])
     for word in words:
         option, equals, value = word.partition("=")
         if word == "--json":
-            asked["as_json"] = True
+            options["as_json"] = True
             continue
         if not equals:
             value = next(words, "-")
@@ -143,12 +143,12 @@ def plainly(arguments: Sequence[str]) -> Plainly | None:
         if value.startswith("-"):
             return None
         if option == "--db":
-            asked["db"] = value
+            options["db"] = value
         elif option == "--project":
-            asked["project"] = value
+            options["project"] = value
         else:
             return None
-    return asked
+    return options
 
 
 def refused(refusal: CounterpointError, *, as_json: bool = False) -> int:

@@ -83,16 +83,16 @@ def one_line(text: str, limit: int = 100) -> str:
     return line if len(line) <= limit or not sys.stdout.isatty() else f"{line[: limit - 1]}…"
 
 
-def fitted(widths: Sequence[int], room: int) -> list[int]:
+def fitted(widths: Sequence[int], columns: int) -> list[int]:
     """Return the widths of columns that together take so much room: the widest give up what is too much."""
-    found = list(widths)
-    while (over := sum(found) - room) > 0:
-        widest = max(found)
-        several = found.count(widest)
-        next_one = max((one for one in found if one < widest), default=0)
+    fitted_widths = list(widths)
+    while (over := sum(fitted_widths) - columns) > 0:
+        widest = max(fitted_widths)
+        several = fitted_widths.count(widest)
+        next_one = max((each for each in fitted_widths if each < widest), default=0)
         less = min(widest - next_one, -(-over // several))
-        found = [one - less if one == widest else one for one in found]
-    return found
+        fitted_widths = [each - less if each == widest else each for each in fitted_widths]
+    return fitted_widths
 
 
 def wrapped(text: str, wide: int, *, cuts_words: bool = True) -> list[str]:
@@ -173,21 +173,21 @@ class Output:
     def _say(
         self, text: str, style: str, stream: TextIO, *, colour: bool, is_exact: bool = False
     ) -> None:
-        shown = visible(text)
+        shown_text = visible(text)
         if stream.isatty() and not is_exact:
-            shown = _folded(shown)
+            shown_text = _folded(shown_text)
         if colour and style:
             import click
 
-            shown = click.style(shown, bold=True, fg=None if style == "bold" else style)
-        print(shown, file=stream, flush=True)
+            shown_text = click.style(shown_text, bold=True, fg=None if style == "bold" else style)
+        print(shown_text, file=stream, flush=True)
 
     def raw(self, text: str) -> None:
         """Say a text whose colours git has set; what else would steer a terminal is shown."""
         parts = _COLOURS.split(text) if self.colour else [text]
-        shown = (part if place % 2 else visible(part) for place, part in enumerate(parts))
+        parts_shown = (part if index % 2 else visible(part) for index, part in enumerate(parts))
         with taken():
-            print("".join(shown), end="" if text.endswith("\n") else "\n", flush=True)
+            print("".join(parts_shown), end="" if text.endswith("\n") else "\n", flush=True)
 
     def document(self, text: str | bytes) -> None:
         """Say a document that programs read too: exact, but on a terminal what would steer it is shown."""
@@ -250,15 +250,15 @@ class Output:
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Say rows under headings: on a terminal within its width, else each on one line."""
-        shown = [tuple(map(visible, row)) for row in rows]
-        cells = [tuple(headings), *shown]
+        visible_rows = [tuple(map(visible, row)) for row in rows]
+        cells = [tuple(headings), *visible_rows]
         widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
         if self.terminal:
-            room = terminal_columns() - len(_GAP) * (len(widths) - 1)
-            if sum(min(one, _CELL) for one in widths) > room:
-                self._fields(headings, shown)
+            columns = terminal_columns() - len(_GAP) * (len(widths) - 1)
+            if sum(min(each, _CELL) for each in widths) > columns:
+                self._fields(headings, visible_rows)
                 return
-            widths = fitted(widths, room)
+            widths = fitted(widths, columns)
         with taken():
             for number, row in enumerate(cells):
                 style = "bold" if not number else ""
@@ -268,10 +268,10 @@ class Output:
     def _lines(self, row: Sequence[str], widths: Sequence[int], style: str) -> Iterator[str]:
         """Return a row as lines, the cells that are too long for their columns wrapped by words."""
         parts = [wrapped(cell, wide) for cell, wide in zip(row, widths, strict=True)]
-        for place in range(max(map(len, parts))):
+        for index in range(max(map(len, parts))):
             padded: list[str] = []
             for cell, part, wide in zip(row, parts, widths, strict=True):
-                text = part[place] if place < len(part) else ""
+                text = part[index] if index < len(part) else ""
                 blank = " " * (wide - width(text))
                 padded.append(self._styled(text, style or style_of(cell)) + blank)
             yield _GAP.join(padded).rstrip()

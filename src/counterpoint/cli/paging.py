@@ -37,19 +37,19 @@ class _Kept(io.StringIO):
 
 
 @contextmanager
-def paged(*, wanted: bool = True) -> Generator[None]:
+def paged(*, is_wanted: bool = True) -> Generator[None]:
     """Show what is printed during the block through a pager if it is longer than the terminal."""
     terminal = sys.stdout
-    if not wanted or not terminal.isatty() or not _pager():
+    if not is_wanted or not terminal.isatty() or not _pager():
         yield
         return
-    kept = _Kept()
-    sys.stdout = kept
+    buffer = _Kept()
+    sys.stdout = buffer
     try:
         yield
     finally:
         sys.stdout = terminal
-        _show(kept.getvalue())
+        _show(buffer.getvalue())
 
 
 def pageable(command: F) -> F:
@@ -57,9 +57,9 @@ def pageable(command: F) -> F:
 
     @click.option("--no-pager", is_flag=True, help="Print it all at once.")
     @wraps(command)
-    def shown(*args: Any, no_pager: bool, **named: Any) -> Any:
-        with paged(wanted=not no_pager):
-            return command(*args, **named)
+    def shown(*args: Any, no_pager: bool, **paged_command: Any) -> Any:
+        with paged(is_wanted=not no_pager):
+            return command(*args, **paged_command)
 
     return shown  # type: ignore[return-value] -- the same parameters and one more, which click gives
 
@@ -67,11 +67,11 @@ def pageable(command: F) -> F:
 def _pager() -> list[str]:
     """Return the command line of the pager; empty for none."""
     environ = os.environ
-    said = environ.get("COUNTERPOINT_PAGER", environ.get("PAGER", _USUAL)).strip()
-    if said in _NONE or environ.get("TERM") == "dumb":
+    command_line = environ.get("COUNTERPOINT_PAGER", environ.get("PAGER", _USUAL)).strip()
+    if command_line in _NONE or environ.get("TERM") == "dumb":
         return []
     try:
-        words = shlex.split(said)
+        words = shlex.split(command_line)
     except ValueError:
         return []
     program = find_program(words[0]) if words else None

@@ -70,8 +70,8 @@ PHRASES: Final[Phrases] = {
 def name_item(hint: str, item: str) -> str:
     """Return a hint with the id of an item in place of `ID` in its commands, so that they can be typed as they stand."""
 
-    def command(found: re.Match[str]) -> str:
-        return _PLACEHOLDER.sub(item, found[0])
+    def command(match: re.Match[str]) -> str:
+        return _PLACEHOLDER.sub(item, match[0])
 
     return _COMMAND.sub(command, hint)
 
@@ -88,5 +88,5 @@ def naming_item(item: str) -> Generator[None]:
 
 def name_item_of(hint: str, message: str) -> str:
     """Return a hint with the only item that a refusal names in its commands; as it is if that names none, or several."""
-    items = {found[0] for found in _ITEM.finditer(message)}
+    items = {match[0] for match in _ITEM.finditer(message)}
     return name_item(hint, items.pop()) if len(items) == 1 else hint

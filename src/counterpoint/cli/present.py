@@ -53,20 +53,22 @@ _HEADLINES: Final = ("title", "summary", "reason", "body", "output", "status")
 def present(noun: Noun) -> dict[str, Json]:
     """Return a row as JSON: its fields by name, a text that is JSON as what it holds."""
     fields = dataclasses.fields(cast("Any", noun))
-    found = {f.name: _value(getattr(noun, f.name)) for f in fields if f.name not in _INSIDE}
+    fields_by_name = {
+        f.name: _value(getattr(noun, f.name)) for f in fields if f.name not in _INSIDE
+    }
     if isinstance(noun, Item):
-        found["description"] = found.pop("body")
+        fields_by_name["description"] = fields_by_name.pop("body")
     packed = _JSON_TEXTS.get(type(noun))
     if packed is not None:
-        found[packed] = _unpacked(found[packed])
-    return found
+        fields_by_name[packed] = _unpacked(fields_by_name[packed])
+    return fields_by_name
 
 
 def present_briefly(item: Item) -> dict[str, Json]:
     """Return an item as JSON without its text."""
-    found = present(item)
-    del found["description"]
-    return found
+    fields = present(item)
+    del fields["description"]
+    return fields
 
 
 def present_principal(principal: Principal | None) -> Json:
@@ -207,7 +209,7 @@ def lease(claim: Claim, now: Timestamp, departure: Departure | None = None) -> s
         if now < departure.free_at:
             free += f" in {span(now, min(departure.free_at, claim.leased_until))}"
         return f"gone for {span(departure.since, now)}, {free}"
-    left = span(now, claim.leased_until)
+    time_left = span(now, claim.leased_until)
     if claim.is_ahead(now):
         return "given by a clock that was ahead, free for others"
-    return f"{left} left" if claim.is_live(now) else f"ran out {left} ago"
+    return f"{time_left} left" if claim.is_live(now) else f"ran out {time_left} ago"

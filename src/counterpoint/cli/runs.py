@@ -45,8 +45,8 @@ def ingest(
     item = context.core.use(Issues).named(issue).id if issue else ""
     order = RunOrder(run=run or "", item=item, profile=profile or "")
     with given.opened_or_input(file) as lines:
-        told = (line.decode("utf-8", "replace") for line in given.lines_of(lines))
-        done = context.core.runs.ingest(told, order)
+        texts = (line.decode("utf-8", "replace") for line in given.lines_of(lines))
+        done = context.core.runs.ingest(texts, order)
     cost = done.run.cost_micros
     price = "" if cost == NOT_TOLD else f", cost ${cost / _MICROS:.4f}"
     context.out.result(

@@ -63,72 +63,72 @@ def move_command(source: str, target: str, project: str | None, as_json: bool) -
     agents and servers first, and point them to TO afterwards.
     """
     out = output_for(json=as_json)
-    here, there = open_here(db=source), open_here(db=target)
-    if here.database == there.database:
+    source_app, target_app = open_here(db=source), open_here(db=target)
+    if source_app.database == target_app.database:
         raise InvalidInput("FROM and TO are the same database", hint="Name another one as TO.")
     try:
-        here.require()
-        if find_rendezvous(here.database).ask("status") is not None:
+        source_app.require()
+        if find_rendezvous(source_app.database).ask("status") is not None:
             raise Conflict(
-                f"a server has {here.place} open, and would go on writing there",
+                f"a server has {source_app.place} open, and would go on writing there",
                 hint="End it with `counterpoint down`, and move then.",
             )
-        names = _names(here, project)
-        here.record_copy("command storage move")
-        arrivals = [_move(out, here, there, name) for name in names]
+        names = _names(source_app, project)
+        source_app.record_copy("command storage move")
+        arrivals = [_move(out, source_app, target_app, name) for name in names]
     finally:
-        here.close()
-        there.close()
-    _print(out, here, there, arrivals)
+        source_app.close()
+        target_app.close()
+    _print(out, source_app, target_app, arrivals)
 
 
-def _names(here: App, wanted: str | None) -> list[str]:
-    known = [project.project for project in here.store.projects()]
-    if wanted is not None and wanted not in known:
+def _names(source: App, name: str | None) -> list[str]:
+    names = [project.project for project in source.store.projects()]
+    if name is not None and name not in names:
         raise NotFound(
-            f"{here.place} has no project {wanted!r}",
-            hint=f"Name one that it has: {', '.join(sorted(known)) or 'it has none'}.",
+            f"{source.place} has no project {name!r}",
+            hint=f"Name one that it has: {', '.join(sorted(names)) or 'it has none'}.",
         )
-    return known if wanted is None else [wanted]
+    return names if name is None else [name]
 
 
-def _move(out: Output, here: App, there: App, project: str) -> MovedProject:
+def _move(out: Output, source: App, target: App, project: str) -> MovedProject:
     """Verify a project, copy it, verify the copy; LedgerBroken if a side does not hold."""
     sat = App(
-        settings=replace(here.settings, project=project),
-        places=here.places,
-        environ=here.environ,
-        clock=here.clock,
+        settings=replace(source.settings, project=project),
+        places=source.places,
+        environ=source.environ,
+        clock=source.clock,
         only_looks=True,
         is_from_anywhere=True,
     )
-    sat.share(here)
+    sat.share(source)
     ports = sat.ports
-    with here.store.reading(project) as view:
-        if left := view.moved():
-            raise moved_fault(project, left)
-    _verify(out, ports, here.place)
+    with source.store.reading(project) as view:
+        if location := view.moved():
+            raise moved_fault(project, location)
+    _verify(out, ports, source.place)
     with out.counting(f"Moving {project}") as count:
-        moved = _moved_before(here, there, project) or move_project(
-            here.store, there.store, project, count
+        moved = _moved_before(source, target, project) or move_project(
+            source.store, target.store, project, count
         )
-    arrived = replace(ports, store=there.store, anchors=FileAnchors(folder=there.checkpoints))
+    arrived = replace(ports, store=target.store, anchors=FileAnchors(folder=target.checkpoints))
     if note := ports.anchors.last(project):
         arrived.anchors.keep(project, note)
-    root = _verify(out, arrived, there.place)
+    root = _verify(out, arrived, target.place)
     if root != moved.root:
-        raise LedgerBroken(f"{project!r} has another root in {there.place}")
-    with here.store.writing(project) as writing:
+        raise LedgerBroken(f"{project!r} has another root in {target.place}")
+    with source.store.writing(project) as writing:
         late = writing.head().size - moved.size
         if not late:
             # From here on there is one that goes on, whatever comes of this process.
-            writing.leave(there.place, here.clock.now())
+            writing.leave(target.place, source.clock.now())
     return MovedProject(moved=moved, late=late)
 
 
-def _moved_before(here: App, there: App, project: str) -> Moved | None:
+def _moved_before(source: App, target: App, project: str) -> Moved | None:
     """Return what was moved if all of it is there already: a move was cut off before it was told here."""
-    with here.store.reading(project) as view, there.store.reading(project) as arrived:
+    with source.store.reading(project) as view, target.store.reading(project) as arrived:
         head = view.head()
         if not head.size or head != arrived.head():
             return None
@@ -138,62 +138,62 @@ def _moved_before(here: App, there: App, project: str) -> Moved | None:
         )
 
 
-def _verify(out: Output, ports: Ports, place: str) -> str:
+def _verify(out: Output, ports: Ports, address: str) -> str:
     """Return the root of a ledger that verifies and whose tables are what it says."""
     verbs = Core(ports, Caller(actor=_MOVER, root=Path())).audit
-    with out.counting(f"Verifying {ports.project} in {place}") as count:
+    with out.counting(f"Verifying {ports.project} in {address}") as count:
         audit = verbs.verify(progress=count)
         faults = audit.faults
     if faults:
         raise LedgerBroken(
-            f"{ports.project!r} does not verify in {place}: {faults[0].message}",
+            f"{ports.project!r} does not verify in {address}: {faults[0].message}",
             hint="Run `counterpoint audit verify` and `counterpoint audit rebuild` there.",
         )
     return audit.root
 
 
-def _of_the_key(here: App) -> str:
+def _of_the_key(source: App) -> str:
     """Say where what signs stays: nothing of it lies beside a database."""
-    if here.settings.signer.startswith("command:"):
+    if source.settings.signer.startswith("command:"):
         return "The key stays with the program that signs."
-    there = state_folder(here.environ)
+    state = state_folder(source.environ)
     return (
-        f"The key, and what was signed, stay with the signer of this account, in {there}/signer."
+        f"The key, and what was signed, stay with the signer of this account, in {state}/signer."
         " Another machine that is to sign needs that folder, or a person opens an epoch there."
     )
 
 
-def _print(out: Output, here: App, there: App, arrivals: list[MovedProject]) -> None:
+def _print(out: Output, source: App, target: App, arrivals: list[MovedProject]) -> None:
     if out.json:
         out.answer(
             {
-                "from": here.place,
-                "to": there.place,
+                "from": source.place,
+                "to": target.place,
                 "projects": [
                     {
-                        "project": one.moved.project,
-                        "size": one.moved.size,
-                        "root": one.moved.root,
-                        "texts": one.moved.texts,
-                        "appended_meanwhile": one.late,
+                        "project": arrival.moved.project,
+                        "size": arrival.moved.size,
+                        "root": arrival.moved.root,
+                        "texts": arrival.moved.texts,
+                        "appended_meanwhile": arrival.late,
                     }
-                    for one in arrivals
+                    for arrival in arrivals
                 ],
             }
         )
         return
-    for one in arrivals:
-        moved = one.moved
+    for moved_project in arrivals:
+        moved = moved_project.moved
         out.line(
             f"Moved {moved.project}: {counted(moved.size, 'entry')}, {counted(moved.texts, 'text')}, verified."
         )
         out.line(f"  root  {moved.root}")
-        if one.late:
+        if moved_project.late:
             out.aside(
-                f"{agree(one.late, 'entry', 'was')} appended to {here.place} meanwhile, so that it goes on there:"
-                f" end what writes to it, take {moved.project} away from {there.place}, and move again."
+                f"{agree(moved_project.late, 'entry', 'was')} appended to {source.place} meanwhile, so that it goes on there:"
+                f" end what writes to it, take {moved.project} away from {target.place}, and move again."
             )
     if not arrivals:
-        out.line(f"{here.place} has no project to move.")
+        out.line(f"{source.place} has no project to move.")
     else:
-        out.aside(_of_the_key(here))
+        out.aside(_of_the_key(source))

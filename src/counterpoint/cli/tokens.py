@@ -108,11 +108,11 @@ def create(
         calls_a_month=calls_a_month or 0,
         tool_limits=tool_limits,
     )
-    made = create_token(context, request)
-    context.out.result({**_shown(made.token), "token": made.secret}, made.secret)
+    created = create_token(context, request)
+    context.out.result({**_shown(created.token), "token": created.secret}, created.secret)
     if not context.out.json:
         context.out.aside(
-            f"{made.token.id} {name!r}: keep it now, it is not shown again."
+            f"{created.token.id} {name!r}: keep it now, it is not shown again."
             " Send it as `Authorization: Bearer …`, never in an address."
         )
 
@@ -120,8 +120,8 @@ def create(
 def _check_names(surfaces: tuple[str, ...], tools: tuple[str, ...]) -> None:
     """Refuse a surface or a tool that there is not; InvalidInput, NotFound."""
     meant = [registry.surface(name) for name in surfaces or registry.names()]
-    known = {tool.name for surface in meant for tool in surface.tools}
-    strange = sorted(set(tools) - known)
+    names = {tool.name for surface in meant for tool in surface.tools}
+    strange = sorted(set(tools) - names)
     if strange:
         raise InvalidInput(
             f"there is no tool {', '.join(repr(name[:60]) for name in strange)}",
@@ -137,9 +137,9 @@ def local(context: CommandContext) -> None:
     It allows reading and writing, on this machine only, and is stored in a file that only this account can read. The
     command makes it if it does not exist.
     """
-    found = _local(context)
-    token = found.make()
-    context.out.result({"token": token, "file": str(found.path)}, token)
+    local_token = _local(context)
+    token = local_token.make()
+    context.out.result({"token": token, "file": str(local_token.path)}, token)
 
 
 @token_command.command("list", epilog=examples("counterpoint token list"))
@@ -149,14 +149,16 @@ def list_(context: CommandContext) -> None:
     tokens = context.core.tokens.list()
     used = {token.id: context.core.tokens.usage(token.id).used for token in tokens}
     rows, own = [_row(token) for token in tokens], _local(context)
-    shown: list[Json] = [{**_shown(one), "calls_this_month": used[one.id]} for one in tokens]
+    tokens_shown: list[Json] = [
+        {**_shown(token), "calls_this_month": used[token.id]} for token in tokens
+    ]
     if own.read():
         scopes: list[Json] = [*WORKS]
-        kept = {"id": LOCAL, "name": LOCAL, "state": "live", "scopes": scopes}
-        shown.append({**kept, "file": str(own.path)})
+        own_fields = {"id": LOCAL, "name": LOCAL, "state": "live", "scopes": scopes}
+        tokens_shown.append({**own_fields, "file": str(own.path)})
         rows.append((LOCAL, LOCAL, "live", " ".join(WORKS), "this machine and account", "", ""))
     context.out.rows(
-        shown,
+        tokens_shown,
         ("id", "name", "state", "may", "only", "calls", headed("until")),
         rows,
         aside="There is no token. Make one with `counterpoint token create NAME`.",

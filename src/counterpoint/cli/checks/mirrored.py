@@ -28,8 +28,8 @@ def look(app: App, *, waits: bool = False) -> bool:
 
 def has_files(app: App) -> bool:
     """Return whether a project has a folder for files of specs, or asks for one."""
-    said = app.settings.specs_dir
-    folder = app.places.home / (said or MIRRORED)
+    specs_dir = app.settings.specs_dir
+    folder = app.places.home / (specs_dir or MIRRORED)
     try:
         return folder.is_dir() or bool(read_checking(app.places.home).mirrors)
     except (MalformedDocument, OSError):

@@ -40,12 +40,12 @@ def checking_tools(dialect: str, *, is_free: bool) -> tuple[str, ...]:
 
 def approve_in_codex(text: str, tools: Iterable[str]) -> str:
     """Return the text of Codex's file that approves these of our tools and no others; MalformedDocument."""
-    wanted = tuple(tools)
+    approved = tuple(tools)
     current = approved_in_codex(text)
     for name in current:
-        if name not in wanted:
+        if name not in approved:
             text = remove_table(text, _table(name))
-    for name in wanted:
+    for name in approved:
         # What its owner has set for a tool stays.
         if name not in _tools(text):
             text = set_table(text, _table(name), _MODE)
@@ -55,7 +55,7 @@ def approve_in_codex(text: str, tools: Iterable[str]) -> str:
 def approved_in_codex(text: str) -> list[str]:
     """Return the tools that Codex's file approves as `init` writes it; MalformedDocument."""
     ours = {name for names in CHECKING.values() for name in names}
-    return [name for name, said in _tools(text).items() if said == _MODE and name in ours]
+    return [name for name, setting in _tools(text).items() if setting == _MODE and name in ours]
 
 
 def approved_checks(tree: Path, client: str) -> str:

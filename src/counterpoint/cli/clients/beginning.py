@@ -33,9 +33,9 @@ def begin_anew(app: App, out: Output, reason: str) -> None:
         anew.person().signing.open_epoch(f"{reason.strip()}. Before: {refusal.message}")
         # A log that the other one left would be taken for that of this one.
         for part in ("-wal", "-shm"):
-            left = app.database.with_name(f"{app.database.name}{part}")
-            if left.exists():
-                left.rename(left.with_name(f"{left.name}.left-{anew.clock.now()}"))
+            old_log = app.database.with_name(f"{app.database.name}{part}")
+            if old_log.exists():
+                old_log.rename(old_log.with_name(f"{old_log.name}.left-{anew.clock.now()}"))
         # Before the database has its name: a cut of power must not leave the log beside it.
         sync(app.folder)
     app.past.forget(gone, reason.strip(), app.clock.now())

@@ -86,8 +86,8 @@ def handed_on(
     if client.name == "claude":
         passed = dict(environ)
     elif client.name == "codex":
-        named = variable_names(_list(entry.get("env_vars")))
-        passed = {name: text for name, text in environ.items() if name in _LISTED | named}
+        listed = variable_names(_list(entry.get("env_vars")))
+        passed = {name: text for name, text in environ.items() if name in _LISTED | listed}
     else:
         passed = {name: text for name, text in environ.items() if not looks_secret(name)}
     fixed = entry.get("env")
@@ -114,9 +114,9 @@ def _missing_variables(
     client: Client, entry: Mapping[str, Any], tree: Path, environ: Mapping[str, str]
 ) -> Iterator[Remark]:
     words = [str(word) for word in _list(entry.get("args"))]
-    named = str(entry.get("command"))
-    program = find_program(named, environ.get("PATH", ""), str(tree))
-    if program is None or Path(named).name != SERVER or words[:1] != ["mcp"]:
+    command_name = str(entry.get("command"))
+    program = find_program(command_name, environ.get("PATH", ""), str(tree))
+    if program is None or Path(command_name).name != SERVER or words[:1] != ["mcp"]:
         # What else a file of the project names is not started to look at it.
         return
     set_all = {**dict.fromkeys(_LEADING, "probe"), **environ}
@@ -150,8 +150,10 @@ def _missing_variables(
 def _claude_remark(tree: Path, environ: Mapping[str, str]) -> Remark | None:
     """Return what is to be said where nobody has let Claude Code work in a folder, in which it uses nothing of the project's then."""
     folder = Path(environ.get("CLAUDE_CONFIG_DIR") or environ.get("HOME", "/"))
-    known = _dict(_load_json(folder / ".claude.json").get("projects"))
-    if any(_dict(known.get(str(at))).get("hasTrustDialogAccepted") for at in (tree, *tree.parents)):
+    projects = _dict(_load_json(folder / ".claude.json").get("projects"))
+    if any(
+        _dict(projects.get(str(at))).get("hasTrustDialogAccepted") for at in (tree, *tree.parents)
+    ):
         return None
     return Remark(
         message="Claude Code was never opened in this folder, so it ignores the permissions in .claude/settings.json",
@@ -165,10 +167,10 @@ def _claude_remark(tree: Path, environ: Mapping[str, str]) -> Remark | None:
 def _codex_remark(tree: Path, environ: Mapping[str, str]) -> Remark | None:
     """Return what is to be said where Codex was not told to trust a folder, whose files it does not read then."""
     folder = Path(environ.get("CODEX_HOME") or Path(environ.get("HOME", "/")) / ".codex")
-    known: Any = {}
+    projects: Any = {}
     with suppress(OSError, UnicodeDecodeError, MalformedDocument):
-        known = load_toml((folder / "config.toml").read_text(encoding="utf-8")).get("projects")
-    if _dict(_dict(known).get(str(tree))).get("trust_level") == "trusted":
+        projects = load_toml((folder / "config.toml").read_text(encoding="utf-8")).get("projects")
+    if _dict(_dict(projects).get(str(tree))).get("trust_level") == "trusted":
         return None
     return Remark(
         message="Codex was not told to trust this folder, so it does not read .codex/config.toml",
@@ -178,9 +180,9 @@ def _codex_remark(tree: Path, environ: Mapping[str, str]) -> Remark | None:
 
 def _gemini_remark(tree: Path, environ: Mapping[str, str]) -> Remark | None:
     """Return what is to be said where Gemini CLI was not told to trust a folder, whose settings it does not read then."""
-    known = _load_json(Path(environ.get("HOME", "/")) / ".gemini" / "trustedFolders.json")
+    folders = _load_json(Path(environ.get("HOME", "/")) / ".gemini" / "trustedFolders.json")
     if environ.get("GEMINI_CLI_TRUST_WORKSPACE") or any(
-        str(known.get(str(at), "")).startswith("TRUST_") for at in (tree, *tree.parents)
+        str(folders.get(str(at), "")).startswith("TRUST_") for at in (tree, *tree.parents)
     ):
         return None
     return Remark(

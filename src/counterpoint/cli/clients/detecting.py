@@ -24,19 +24,19 @@ Words = tuple[str, ...]
 def detect(tree: Path) -> list[Words]:
     """Return the commands that the files of a project propose."""
     python = "\n".join(_text(tree / name) for name in _PYTHON)
-    found: list[Words] = []
+    commands: list[Words] = []
     if "pytest" in python or (tree / "pytest.ini").exists():
-        found += [("pytest", "*"), ("python", "-m", "pytest", "*")]
+        commands += [("pytest", "*"), ("python", "-m", "pytest", "*")]
     if "ruff" in python:
-        found += [("ruff", "check", "*"), ("ruff", "format", "--check", "*")]
-    found += _scripts(tree)
+        commands += [("ruff", "check", "*"), ("ruff", "format", "--check", "*")]
+    commands += _scripts(tree)
     targets = dict.fromkeys(_TARGET.findall(_text(tree / "Makefile")))
-    found += [("make", name) for name in targets if name in _NAMED]
+    commands += [("make", name) for name in targets if name in _NAMED]
     if (tree / "Cargo.toml").exists():
-        found += [("cargo", "test", "*"), ("cargo", "clippy", "*")]
+        commands += [("cargo", "test", "*"), ("cargo", "clippy", "*")]
     if (tree / "go.mod").exists():
-        found += [("go", "test", "*"), ("go", "vet", "*")]
-    return found
+        commands += [("go", "test", "*"), ("go", "vet", "*")]
+    return commands
 
 
 def _scripts(tree: Path) -> list[Words]:

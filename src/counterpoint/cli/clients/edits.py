@@ -80,15 +80,15 @@ class Setup:
     def _guides(self) -> dict[str, str]:
         """Return our section for each file that agents read; the one that Gemini CLI reads takes in that of all others."""
         text = guide(self.surface)
-        found = dict.fromkeys(_guide_files(self.tree), text)
+        texts = dict.fromkeys(_guide_files(self.tree), text)
         if any(client.name == "gemini" for client in self.clients):
             path = self.tree / GUIDES[2]
             if not path.is_file() and not _gemini_reads(self.tree):
-                found[GUIDES[2]] = _INCLUDED
-        return found
+                texts[GUIDES[2]] = _INCLUDED
+        return texts
 
     def _server(self, client: Client) -> _Edit:
-        wanted = client.wanted(self.name)
+        entry_wanted = client.wanted(self.name)
 
         def edit(text: str) -> str:
             text = enter(text)
@@ -97,7 +97,7 @@ class Setup:
         def enter(text: str) -> str:
             entry = client.entry(text)
             if entry is None or not runs(entry, self.environ):
-                return client.edited(text, {**(entry or {}), **wanted})
+                return client.edited(text, {**(entry or {}), **entry_wanted})
             if self.is_asked and spoken(entry) != self.name:
                 entry = client.speaking(entry, self.name)
                 text = client.edited(text, entry)
@@ -130,13 +130,13 @@ class Setup:
 
 def standing(tree: Path) -> str:
     """Return the dialect that all entries of ours in a project ask for; empty for the default, and if they differ."""
-    found: set[str] = set()
+    dialects: set[str] = set()
     for client in CLIENTS:
         # What cannot be read is told where it is to be edited.
         with suppress(MalformedDocument, OSError, UnicodeDecodeError):
             entry = client.entry((tree / client.file).read_text(encoding="utf-8"))
-            found |= {spoken(entry)} if entry else set()
-    return found.pop() if len(found) == 1 else ""
+            dialects |= {spoken(entry)} if entry else set()
+    return dialects.pop() if len(dialects) == 1 else ""
 
 
 def removals(tree: Path) -> list[Change]:
@@ -153,7 +153,7 @@ def removals(tree: Path) -> list[Change]:
         _Edit(file=name, edit=drop_section, by_hand="the section between our marks")
         for name in GUIDES
     ]
-    return _merged(tree, [one for one in edits if (tree / one.file).exists()])
+    return _merged(tree, [each for each in edits if (tree / each.file).exists()])
 
 
 def guide(surface: Surface[Call]) -> str:
@@ -164,25 +164,25 @@ def guide(surface: Surface[Call]) -> str:
 def _merged(tree: Path, edits: Iterable[_Edit]) -> list[Change]:
     """Return one change for each file: a client may have its servers and its hooks in the same."""
     by_file: dict[str, list[_Edit]] = {}
-    for one in edits:
-        by_file.setdefault(one.file, []).append(one)
-    return [_one_change(tree, file, found) for file, found in by_file.items()]
+    for edit in edits:
+        by_file.setdefault(edit.file, []).append(edit)
+    return [_one_change(tree, file, of_file) for file, of_file in by_file.items()]
 
 
 def _one_change(tree: Path, file: str, edits: list[_Edit]) -> Change:
     def edit(text: str) -> str:
-        for one in edits:
-            text = one.edit(text)
+        for part in edits:
+            text = part.edit(text)
         return text
 
-    by_hand = "\n".join(one.by_hand for one in edits)
-    note = "\n".join(one.note for one in edits if one.note)
+    by_hand = "\n".join(part.by_hand for part in edits)
+    note = "\n".join(part.note for part in edits if part.note)
     return change(tree, file, edit, by_hand=by_hand, note=note)
 
 
-def is_left_empty(one: Change) -> bool:
+def is_left_empty(change: Change) -> bool:
     """Return whether nothing is left in a file but what an editor writes into a new one."""
-    return one.after != one.before and one.after.strip() in _EMPTY
+    return change.after != change.before and change.after.strip() in _EMPTY
 
 
 def _section(text: str) -> Callable[[str], str]:
@@ -202,9 +202,9 @@ def _without(client: Client) -> Callable[[str], str]:
 
 def _guide_files(tree: Path) -> list[str]:
     """Return the files agents read that are to have our section: the first always, others if they do not lead to it."""
-    there = [GUIDES[0], *(name for name in GUIDES[1:] if (tree / name).is_file())]
-    targets = {(tree / name).resolve(): name for name in reversed(there)}
-    return [name for name in there if name in targets.values() and not _includes(tree / name)]
+    names = [GUIDES[0], *(name for name in GUIDES[1:] if (tree / name).is_file())]
+    targets = {(tree / name).resolve(): name for name in reversed(names)}
+    return [name for name in names if name in targets.values() and not _includes(tree / name)]
 
 
 def _includes(path: Path) -> bool:
@@ -219,11 +219,13 @@ def _gemini_reads(tree: Path) -> bool:
     """Return whether the project's settings of Gemini CLI have it read AGENTS.md instead of a file of its own."""
     with suppress(MalformedDocument, OSError, UnicodeDecodeError):
         text = (tree / ".gemini" / "settings.json").read_text(encoding="utf-8")
-        named = member(load_jsonc(text), ("context", "fileName")) if text.strip() else None
-        return named == GUIDES[0] or (isinstance(named, list) and GUIDES[0] in named)
+        file_names = member(load_jsonc(text), ("context", "fileName")) if text.strip() else None
+        return file_names == GUIDES[0] or (isinstance(file_names, list) and GUIDES[0] in file_names)
     return False
 
 
 def by_file(changes: Iterable[Change], tree: Path) -> dict[str, Json]:
     """Return what is left to be done by hand, by the file it is to be done in."""
-    return {str(one.path.relative_to(tree)): one.by_hand for one in changes if one.fault}
+    return {
+        str(change.path.relative_to(tree)): change.by_hand for change in changes if change.fault
+    }

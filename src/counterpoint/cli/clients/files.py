@@ -71,8 +71,8 @@ def drop_section(text: str) -> str:
     # Of the whole text it cannot be said: a return that stands at the end of the owner's goes together with our line.
     newline = "\r\n" if f"{BEGIN}\r\n" in text else "\n"
     marked = set_section(text, "")
-    before, _, rest = marked.partition(BEGIN)
-    after = rest.partition(END)[2].removeprefix(newline)
+    before, _, tail = marked.partition(BEGIN)
+    after = tail.partition(END)[2].removeprefix(newline)
     if after.strip():
         return before + after
     return before.removesuffix(newline) if before.strip() else before

@@ -93,14 +93,14 @@ class Hooks:
         for name, value in self.more.items():
             if member(_load(text), (name,)) is None:
                 text = set_member(text, (name,), value)
-        wanted = dict.fromkeys(self.events, self.command(surface))
+        commands = dict.fromkeys(self.events, self.command(surface))
         if reports:
-            wanted |= dict.fromkeys(self.calls, f"{REPORTER} {self.client} || true")
-        for event, command in wanted.items():
+            commands |= dict.fromkeys(self.calls, f"{REPORTER} {self.client} || true")
+        for event, command in commands.items():
             path = ("hooks", event)
-            there = _list(text, path)
-            if not any(_is_ours(one) for one in there):
-                text = set_member(text, path, [*there, self.entry(command)])
+            entries = _list(text, path)
+            if not any(_is_ours(entry) for entry in entries):
+                text = set_member(text, path, [*entries, self.entry(command)])
         return allow_tools(text, tools) if self.asks else text
 
     def is_in(self, tree: Path) -> bool:
@@ -110,27 +110,34 @@ class Hooks:
 
     def reports(self, text: str) -> bool:
         """Return whether calls of tools are reported; MalformedDocument."""
-        return any(_is_ours(one) for event in self.calls for one in _list(text, ("hooks", event)))
+        return any(
+            _is_ours(entry) for event in self.calls for entry in _list(text, ("hooks", event))
+        )
 
     def speaks(self, text: str, surface: str) -> bool:
         """Return whether our entries that are there are all of a dialect; MalformedDocument."""
-        there = [
-            one for event in self.events for one in _list(text, ("hooks", event)) if _is_ours(one)
+        entries = [
+            entry
+            for event in self.events
+            for entry in _list(text, ("hooks", event))
+            if _is_ours(entry)
         ]
-        wanted = self._commands_for(surface)
-        return all(any(command in _commands(entry) for command in wanted) for entry in there)
+        commands = self._commands_for(surface)
+        return all(any(command in _commands(entry) for command in commands) for entry in entries)
 
     def removed(self, text: str) -> str:
         """Return the text of its file without our entries; MalformedDocument if that is not safe."""
         for event in (*self.events, *self.calls):
-            there = _list(text, ("hooks", event))
+            entries = _list(text, ("hooks", event))
             text = _set_or_drop(
-                text, ("hooks", event), there, [one for one in there if not _is_ours(one)]
+                text, ("hooks", event), entries, [entry for entry in entries if not _is_ours(entry)]
             )
         if self.asks:
             text = allow_edits(text)
-            there = _list(text, ALLOW)
-            text = _set_or_drop(text, ALLOW, there, [one for one in there if not _is_our_tool(one)])
+            entries = _list(text, ALLOW)
+            text = _set_or_drop(
+                text, ALLOW, entries, [entry for entry in entries if not _is_our_tool(entry)]
+            )
         if _load(text) == dict(self.more):
             for name in self.more:
                 text = remove_member(text, (name,))
@@ -225,12 +232,12 @@ def _load(text: str) -> Json:
 
 
 def _list(text: str, path: tuple[str, ...]) -> list[Json]:
-    found = member(_load(text), path)
-    if found is None:
+    entries = member(_load(text), path)
+    if entries is None:
         return []
-    if not isinstance(found, list):
+    if not isinstance(entries, list):
         raise MalformedDocument(f"{'.'.join(path)} is not a list")
-    return cast("list[Json]", found)
+    return cast("list[Json]", entries)
 
 
 def _is_ours(entry: Any) -> bool:
@@ -242,10 +249,13 @@ def _commands(entry: Any) -> list[str]:
     """Return what an entry runs, of itself or below `hooks`."""
     if not isinstance(entry, dict):
         return []
-    known = cast("dict[str, Any]", entry)
-    below = known.get("hooks")
+    fields = cast("dict[str, Any]", entry)
+    below = fields.get("hooks")
     inner = cast("list[Any]", below) if isinstance(below, list) else []
-    return [str(known.get("command", "")), *(said for one in inner for said in _commands(one))]
+    return [
+        str(fields.get("command", "")),
+        *(command for part in inner for command in _commands(part)),
+    ]
 
 
 def _is_our_tool(entry: Json) -> bool:

@@ -56,11 +56,11 @@ def set_member(text: str, path: Sequence[str], value: Json) -> str:
     if not text.strip("\ufeff \t\r\n"):
         text = "{}\n"
     document = _read(text)
-    wanted = _with(document.value, path, value)
-    if _same(document.value, wanted):
+    expected = _with(document.value, path, value)
+    if _same(document.value, expected):
         return text
     edited = _edit(text, document, path, value)
-    if not _same(load_jsonc(edited), wanted):
+    if not _same(load_jsonc(edited), expected):
         raise MalformedDocument("the file cannot be edited without touching other parts of it")
     return edited
 
@@ -84,19 +84,19 @@ def remove_member(text: str, path: Sequence[str]) -> str:
 
 
 def _without(whole: Json, path: Sequence[str]) -> Json:
-    known = dict(cast("dict[str, Json]", whole))
+    members = dict(cast("dict[str, Json]", whole))
     if len(path) == 1:
-        del known[path[0]]
+        del members[path[0]]
     else:
-        known[path[0]] = _without(known[path[0]], path[1:])
-    return known
+        members[path[0]] = _without(members[path[0]], path[1:])
+    return members
 
 
 def _cut(text: str, parent: _Node, name: str) -> str:
     """Return the text without a member: with its lines where it has them for itself, and with the comma it leaves."""
     members = [*parent.members.values()]
-    place = [*parent.members].index(name)
-    node = members[place]
+    index = [*parent.members].index(name)
+    node = members[index]
     end, has_comma = _comma_after(text, node.end)
     begin, end = _whole_lines(text, node.named, end)
     if (
@@ -104,16 +104,16 @@ def _cut(text: str, parent: _Node, name: str) -> str:
         and not (text[parent.start + 1 : begin] + text[end : parent.end - 1]).strip()
     ):
         return f"{text[: parent.start]}{{}}{text[parent.end :]}"
-    if place == len(members) - 1 and place and not has_comma:
-        comma = _blank(text, members[place - 1].end)
+    if index == len(members) - 1 and index and not has_comma:
+        comma = _blank(text, members[index - 1].end)
         return text[:comma] + text[comma + 1 : begin] + text[end:]
     return text[:begin] + text[end:]
 
 
 def _comma_after(text: str, end: int) -> tuple[int, bool]:
     """Return where a member ends with its comma, and whether it has one."""
-    here = _blank(text, end)
-    return (here + 1, True) if text[here : here + 1] == "," else (end, False)
+    position = _blank(text, end)
+    return (position + 1, True) if text[position : position + 1] == "," else (end, False)
 
 
 def _whole_lines(text: str, begin: int, end: int) -> tuple[int, int]:
@@ -128,9 +128,9 @@ def _whole_lines(text: str, begin: int, end: int) -> tuple[int, int]:
     return begin, end
 
 
-def _same(one: Json, other: Json) -> bool:
+def _same(first: Json, other: Json) -> bool:
     """Compare as JSON does: true is not 1."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return json.dumps(first, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _with(whole: Json, path: Sequence[str], value: Json) -> Json:
@@ -138,8 +138,8 @@ def _with(whole: Json, path: Sequence[str], value: Json) -> Json:
         return value
     if not isinstance(whole, dict):
         raise MalformedDocument(f"what should hold {path[0]!r} is not an object")
-    known = cast("dict[str, Json]", whole)
-    return {**known, path[0]: _with(known.get(path[0], {}), path[1:], value)}
+    members = cast("dict[str, Json]", whole)
+    return {**members, path[0]: _with(members.get(path[0], {}), path[1:], value)}
 
 
 def _edit(text: str, document: _Node, path: Sequence[str], value: Json) -> str:
@@ -160,8 +160,8 @@ def _insert(text: str, node: _Node, name: str, value: Json) -> str:
         outer = _indent(text, node.start)
         inner = outer + _unit(text)
         member = f"{json.dumps(name)}: {_dumped(text, value, inner)}"
-        rest = text[node.last : node.end - 1]
-        gap = rest.rstrip() if rest.strip() else ""
+        after = text[node.last : node.end - 1]
+        gap = after.rstrip() if after.strip() else ""
         return f"{text[: node.last]}{gap}{line}{inner}{member}{line}{outer}{text[node.end - 1 :]}"
     inner = _indent(text, node.first)
     is_flat = "\n" not in text[node.start : node.first]
@@ -170,27 +170,27 @@ def _insert(text: str, node: _Node, name: str, value: Json) -> str:
     comma = "," if node.comma else ""
     end = text.index(",", _blank(text, node.last)) + 1 if node.comma else node.last
     tail = "" if is_flat else _match(_REMARK, text, end)
-    rest = text[end + len(tail) :]
-    return f"{text[:end]}{'' if node.comma else ','}{tail}{gap}{member}{comma}{rest}"
+    after = text[end + len(tail) :]
+    return f"{text[:end]}{'' if node.comma else ','}{tail}{gap}{member}{comma}{after}"
 
 
-def _match(pattern: re.Pattern[str], text: str, place: int) -> str:
-    match = pattern.match(text, place)
+def _match(pattern: re.Pattern[str], text: str, at: int) -> str:
+    match = pattern.match(text, at)
     return match[0] if match else ""
 
 
-def _dump(text: str, value: Json, place: int) -> str:
-    return _dumped(text, value, _indent(text, place))
+def _dump(text: str, value: Json, at: int) -> str:
+    return _dumped(text, value, _indent(text, at))
 
 
 def _dumped(text: str, value: Json, indent: str) -> str:
-    shown = json.dumps(value, indent=_unit(text), ensure_ascii=False)
-    return shown.replace("\n", newline_of(text) + indent)
+    dumped = json.dumps(value, indent=_unit(text), ensure_ascii=False)
+    return dumped.replace("\n", newline_of(text) + indent)
 
 
-def _indent(text: str, place: int) -> str:
+def _indent(text: str, at: int) -> str:
     """Return the white space that the line of a place begins with."""
-    begin = text.rfind("\n", 0, place) + 1
+    begin = text.rfind("\n", 0, at) + 1
     return _match(_SPACES, text, begin)
 
 
@@ -208,75 +208,75 @@ def _read(text: str) -> _Node:
     return node
 
 
-def _blank(text: str, place: int) -> int:
-    return place + len(_match(_BLANK, text, place))
+def _blank(text: str, at: int) -> int:
+    return at + len(_match(_BLANK, text, at))
 
 
-def _value(text: str, place: int, depth: int) -> _Node:
+def _value(text: str, at: int, depth: int) -> _Node:
     if depth > _DEEPEST:
         raise MalformedDocument("the file is nested too deeply")
-    opening = text[place : place + 1]
+    opening = text[at : at + 1]
     if opening == "{":
-        return _object(text, place, depth)
+        return _object(text, at, depth)
     if opening == "[":
-        return _array(text, place, depth)
-    match = (_STRING if opening == '"' else _SCALAR).match(text, place)
+        return _array(text, at, depth)
+    match = (_STRING if opening == '"' else _SCALAR).match(text, at)
     if match is None:
-        raise _unreadable(text, place)
-    return _Node(start=place, end=match.end(), value=_scalar(text, place, match[0]))
+        raise _unreadable(text, at)
+    return _Node(start=at, end=match.end(), value=_scalar(text, at, match[0]))
 
 
-def _scalar(text: str, place: int, part: str) -> Json:
+def _scalar(text: str, at: int, part: str) -> Json:
     try:
         return json.loads(part)
     except ValueError:
-        raise _unreadable(text, place) from None
+        raise _unreadable(text, at) from None
 
 
-def _object(text: str, place: int, depth: int) -> _Node:
-    node = _Node(start=place, last=place + 1)
-    found: dict[str, Json] = {}
-    here = _blank(text, place + 1)
-    while text[here : here + 1] != "}":
-        name = _value(text, here, depth + 1)
+def _object(text: str, at: int, depth: int) -> _Node:
+    node = _Node(start=at, last=at + 1)
+    members: dict[str, Json] = {}
+    position = _blank(text, at + 1)
+    while text[position : position + 1] != "}":
+        name = _value(text, position, depth + 1)
         if not isinstance(name.value, str) or (node.members and not node.comma):
-            raise _unreadable(text, here)
-        node.first = node.first or here
+            raise _unreadable(text, position)
+        node.first = node.first or position
         colon = _blank(text, name.end)
         if text[colon : colon + 1] != ":":
             raise _unreadable(text, colon)
         member = _value(text, _blank(text, colon + 1), depth + 1)
-        member.named = here
+        member.named = position
         node.members[name.value] = member
-        found[name.value] = member.value
+        members[name.value] = member.value
         node.last = member.end
-        here, node.comma = _comma(text, member.end)
-    node.end, node.value = here + 1, found
+        position, node.comma = _comma(text, member.end)
+    node.end, node.value = position + 1, members
     return node
 
 
-def _array(text: str, place: int, depth: int) -> _Node:
-    found: list[Json] = []
-    here, comma = _blank(text, place + 1), True
-    while text[here : here + 1] != "]":
+def _array(text: str, at: int, depth: int) -> _Node:
+    parts: list[Json] = []
+    position, comma = _blank(text, at + 1), True
+    while text[position : position + 1] != "]":
         if not comma:
-            raise _unreadable(text, here)
-        member = _value(text, here, depth + 1)
-        found.append(member.value)
-        here, comma = _comma(text, member.end)
-    return _Node(start=place, end=here + 1, value=found)
+            raise _unreadable(text, position)
+        member = _value(text, position, depth + 1)
+        parts.append(member.value)
+        position, comma = _comma(text, member.end)
+    return _Node(start=at, end=position + 1, value=parts)
 
 
 def _comma(text: str, end: int) -> tuple[int, bool]:
     """Return where the next part begins, and whether a comma stood before it."""
-    here = _blank(text, end)
-    if text[here : here + 1] == ",":
-        return _blank(text, here + 1), True
-    return here, False
+    position = _blank(text, end)
+    if text[position : position + 1] == ",":
+        return _blank(text, position + 1), True
+    return position, False
 
 
-def _unreadable(text: str, place: int) -> MalformedDocument:
-    line = text.count("\n", 0, place) + 1
+def _unreadable(text: str, at: int) -> MalformedDocument:
+    line = text.count("\n", 0, at) + 1
     return MalformedDocument(f"line {line} cannot be read as JSON")
 
 

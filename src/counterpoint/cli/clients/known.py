@@ -80,8 +80,8 @@ class Client:
         if not text.strip():
             return None
         whole = load_toml(text) if self.format == "toml" else load_jsonc(text)
-        found = member(whole, self.path)
-        return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+        entry = member(whole, self.path)
+        return cast("dict[str, Any]", entry) if isinstance(entry, dict) else None
 
     def wanted(self, surface: str = "") -> dict[str, Json]:
         """Return our entry as it should be: the same for everybody who has the file, so without a place on a machine."""
@@ -95,9 +95,11 @@ class Client:
 
     def speaking(self, entry: Mapping[str, Any], surface: str) -> dict[str, Json]:
         """Return an entry that is there with another dialect, empty for the default; its other arguments stay."""
-        there = entry.get("args")
+        args_there = entry.get("args")
         args = (
-            [str(one) for one in cast("list[Any]", there)] if isinstance(there, list) else ["mcp"]
+            [str(arg) for arg in cast("list[Any]", args_there)]
+            if isinstance(args_there, list)
+            else ["mcp"]
         )
         for option in (DIALECT, _DIALECT_BEFORE):
             if option in args:
@@ -112,14 +114,14 @@ class Client:
         """Return the keys of an entry that lack a variable to hand on, with what they hold and that; empty if none lacks."""
         missing: dict[str, Json] = {}
         for key in _VARIABLES:
-            wanted, current = self.more.get(key), entry.get(key)
-            if isinstance(wanted, Mapping) and isinstance(current, dict | None):
-                both = {**cast("dict[str, Json]", wanted), **cast("dict[str, Json]", current or {})}
+            needed, current = self.more.get(key), entry.get(key)
+            if isinstance(needed, Mapping) and isinstance(current, dict | None):
+                both = {**cast("dict[str, Json]", needed), **cast("dict[str, Json]", current or {})}
                 missing |= {key: both} if both != current else {}
-            elif isinstance(wanted, list) and isinstance(current, list | None):
+            elif isinstance(needed, list) and isinstance(current, list | None):
                 listed = cast("list[Any]", current or [])
                 names = variable_names(listed)
-                added = [name for name in cast("list[Json]", wanted) if name not in names]
+                added = [name for name in cast("list[Json]", needed) if name not in names]
                 missing |= {key: [*listed, *added]} if added else {}
         return missing
 
@@ -205,10 +207,10 @@ def spoken(entry: Mapping[str, Any] | None) -> str:
     """Return the dialect that an entry asks for, empty for the default."""
     args = (entry or {}).get("args")
     words = cast("list[Any]", args) if isinstance(args, list) else []
-    named = [
+    dialects = [
         str(after) for before, after in pairwise(words) if before in (DIALECT, _DIALECT_BEFORE)
     ]
-    return named[-1] if named and named[-1] != "native" else ""
+    return dialects[-1] if dialects and dialects[-1] != "native" else ""
 
 
 def runs(entry: Mapping[str, Any] | None, environ: Mapping[str, str]) -> bool:

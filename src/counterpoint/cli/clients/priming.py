@@ -125,9 +125,9 @@ def _event() -> dict[str, Any]:
     if sys.stdin.isatty() or not select.select([sys.stdin], [], [], _PATIENCE)[0]:
         return {}
     with suppress(ValueError, OSError):
-        found: Any = json.loads(sys.stdin.buffer.read(_LARGEST))
-        if isinstance(found, dict):
-            return cast("dict[str, Any]", found)
+        document: Any = json.loads(sys.stdin.buffer.read(_LARGEST))
+        if isinstance(document, dict):
+            return cast("dict[str, Any]", document)
     return {}
 
 
@@ -139,17 +139,21 @@ def _beginning(text: str, client: str, event: str) -> str:
 
 def _to_keep(core: Core, capability: str) -> str:
     """Return what a summary of the conversation must not lose; empty if the agent holds nothing."""
-    held = core.overview.held_anywhere(capability)
-    if not held:
+    live = core.overview.held_anywhere(capability)
+    if not live:
         return ""
-    names = ", ".join(f"{one.item.id} (token {one.claim.token})" for one in held)
+    names = ", ".join(f"{each.item.id} (token {each.claim.token})" for each in live)
     return f"Keep in the summary: through the MCP server counterpoint you hold {names}."
 
 
 def _reminder(app: App, session: str, capability: str) -> str:
     """Return a word to the person about what the agent still holds, once for each claim; empty if there is none."""
-    held = app.person().overview.held_anywhere(capability)
-    new = [live for live in held if _is_first(app, f"{session} {live.item.id} {live.claim.token}")]
+    live_items = app.person().overview.held_anywhere(capability)
+    new = [
+        live
+        for live in live_items
+        if _is_first(app, f"{session} {live.item.id} {live.claim.token}")
+    ]
     if not new:
         return ""
     names = ", ".join(live.item.id for live in new)
@@ -165,7 +169,7 @@ def _is_first(app: App, what: str) -> bool:
         if mark.exists():
             return False
         mark.touch(mode=0o600)
-        for old in sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime)[:-_OLD]:
+        for old in sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)[:-_OLD]:
             old.unlink(missing_ok=True)
     return True
 
@@ -229,25 +233,32 @@ def brief(app: App, capability: str = "") -> str:
         *_left(core.overview.last_handoff()),
         *_section(
             "In the way",
-            [f"{one.item or one.id}:{_quoted(one.title or one.body)}" for one in state.blockers],
+            [
+                f"{blocker.item or blocker.id}:{_quoted(blocker.title or blocker.body)}"
+                for blocker in state.blockers
+            ],
         ),
         *_section(
             "To mend",
-            [f"{one.item.id}:{_quoted(why_back(one))}" for one in awaiting if one.step == "mend"],
+            [
+                f"{each.item.id}:{_quoted(why_back(each))}"
+                for each in awaiting
+                if each.step == "mend"
+            ],
         ),
         *_section(
             "Waiting for a review",
             [
-                f"{one.item.id}:{_quoted(one.item.title)}"
-                for one in awaiting
-                if one.step == "review"
+                f"{each.item.id}:{_quoted(each.item.title)}"
+                for each in awaiting
+                if each.step == "review"
             ],
         ),
         *_section(
             "Ready",
             [
-                f"{one.item.id}:{_quoted(one.item.title)}"
-                for one in core.ready.offers(ReadyFilter(), _SHOWN + 1)
+                f"{offer.item.id}:{_quoted(offer.item.title)}"
+                for offer in core.ready.offers(ReadyFilter(), _SHOWN + 1)
             ],
         ),
     ]
@@ -257,10 +268,10 @@ def brief(app: App, capability: str = "") -> str:
     )
 
 
-def _held(held: Iterable[Live], now: Timestamp) -> list[str]:
+def _held(live_items: Iterable[Live], now: Timestamp) -> list[str]:
     lines = [
-        f"{one.item.id}, token {one.claim.token}, {lease(one.claim, now)}:{_quoted(one.item.title)}"
-        for one in held
+        f"{live.item.id}, token {live.claim.token}, {lease(live.claim, now)}:{_quoted(live.item.title)}"
+        for live in live_items
     ]
     return _section("You hold", lines)
 
@@ -269,8 +280,8 @@ def _left(handoff: Handoff | None) -> list[str]:
     if handoff is None:
         return []
     steps = [f"next:{_quoted(step)}" for step in handoff.next_steps]
-    said = [f"{visible(handoff.agent)}, {handoff.created_at}:{_quoted(handoff.summary, 1_000)}"]
-    return _section("The last handoff", [*said, *steps])
+    lines = [f"{visible(handoff.agent)}, {handoff.created_at}:{_quoted(handoff.summary, 1_000)}"]
+    return _section("The last handoff", [*lines, *steps])
 
 
 def _section(title: str, lines: list[str]) -> list[str]:

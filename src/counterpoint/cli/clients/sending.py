@@ -53,12 +53,12 @@ def main(client: str, environ: Mapping[str, str]) -> int:
 
 
 def _report(client: str, body: bytes, size: int, environ: Mapping[str, str]) -> None:
-    said, folder = environ.get("COUNTERPOINT_DB", ""), os.getcwd()
+    address, folder = environ.get("COUNTERPOINT_DB", ""), os.getcwd()
     reads = environ.get("COUNTERPOINT_MODE", "").upper() == "READONLY"
-    if reads or said.startswith(SOCKET) or "://" in said:
+    if reads or address.startswith(SOCKET) or "://" in address:
         # Nothing may be written, or the server is of another account, or there is none.
         return
-    database = find_database(folder, said)
+    database = find_database(folder, address)
     if not os.path.exists(database):
         return
     # Before anything there is believed: a folder can come with a repository.
@@ -79,13 +79,13 @@ def _told(source: int) -> tuple[bytes, int]:
     return (b"".join(parts) if size <= LIMIT else b""), size
 
 
-def _head(client: str, size: int, kept: int, folder: str, environ: Mapping[str, str]) -> bytes:
-    told = ",".join(
+def _head(client: str, size: int, sent_size: int, folder: str, environ: Mapping[str, str]) -> bytes:
+    variables = ",".join(
         f"{_text(name)}:{_text(environ[name])}" for name in environ if name.startswith(_PASSED)
     )
     return (
-        f'{{"counterpoint":{_PROTOCOL},"event":{_text(client)},"size":{size},"kept":{kept},"flags":{{}},'
-        f'"environ":{{{told}}},"folder":{_text(folder)},"version":{_text(__version__)}}}\n'
+        f'{{"counterpoint":{_PROTOCOL},"event":{_text(client)},"size":{size},"kept":{sent_size},"flags":{{}},'
+        f'"environ":{{{variables}}},"folder":{_text(folder)},"version":{_text(__version__)}}}\n'
     ).encode()
 
 
@@ -120,8 +120,8 @@ def _socket_of(prefix: str) -> str:
     if os.path.exists(beside):
         return beside
     with open(f"{prefix}.json", "rb") as file:
-        told = file.read(_CHUNK)
+        text = file.read(_CHUNK)
     import json
 
-    known: str = json.loads(told)["socket"]
-    return known
+    path: str = json.loads(text)["socket"]
+    return path

@@ -128,23 +128,25 @@ def init_command(
         check_state(app.database, app.environ)
     tree = app.places.tree
     _look_for_git(tree, out)
-    clients = [one for one in CLIENTS if one.name in names or (not names and _used(app, one))]
-    asked = surface or next(filter(None, map(app.environ.get, _DIALECT_VARIABLES)), "")
-    speaks = asked or standing(tree) or app.settings.surface
+    clients = [
+        client for client in CLIENTS if client.name in names or (not names and _used(app, client))
+    ]
+    dialect = surface or next(filter(None, map(app.environ.get, _DIALECT_VARIABLES)), "")
+    speaks = dialect or standing(tree) or app.settings.surface
     setup = Setup(
         tree=tree,
         environ=app.environ,
         clients=tuple(clients),
         surface=surface_of(speaks, app.settings),
         name="" if speaks == "native" else speaks,
-        is_asked=bool(asked),
+        is_asked=bool(dialect),
         hooks=hooks,
         reports=reports,
         is_free=_lets_any_run(app),
     )
     checks = _checks(app)
     changes = [*setup.changes(), *checks]
-    pending = [one for one in changes if one.after != one.before]
+    pending = [change for change in changes if change.after != change.before]
     _print(changes, out, tree)
     if not (anew or is_served(app)):
         _refuse_gone(app)
@@ -207,8 +209,8 @@ def _say_what_lacks(app: App, out: Output, clients: list[Client]) -> None:
             " `counterpoint trust --allow 'pytest *'`."
         )
     if not clients:
-        known = ", ".join(client.name for client in CLIENTS)
-        out.line(f"No MCP client was found; name one with `--client`: {known}.")
+        names = ", ".join(client.name for client in CLIENTS)
+        out.line(f"No MCP client was found; name one with `--client`: {names}.")
     elif not shutil.which(SERVER, path=app.environ.get("PATH", "")):
         out.line(_ABSENT, style="yellow")
 
@@ -235,17 +237,22 @@ def _take_out(app: App, out: Output, *, dry_run: bool, yes: bool) -> None:
     """Take out of every file what says something for us; the ledger stays where it is."""
     tree = app.places.tree
     changes = removals(tree)
-    pending = [one for one in changes if one.after != one.before]
-    _print([one for one in changes if one.fault or one.after != one.before], out, tree, "Take out")
+    pending = [change for change in changes if change.after != change.before]
+    _print(
+        [change for change in changes if change.fault or change.after != change.before],
+        out,
+        tree,
+        "Take out",
+    )
     if pending and not (yes or dry_run):
         _ask(len(pending), out)
-    for one in () if dry_run else pending:
-        is_empty = is_left_empty(one)
+    for pending_change in () if dry_run else pending:
+        is_empty = is_left_empty(pending_change)
         if is_empty:
-            remove(one.path)
+            remove(pending_change.path)
         else:
-            write(one.path, one.after)
-        out.line(f"{'Removed' if is_empty else 'Wrote'} {one.path.relative_to(tree)}.")
+            write(pending_change.path, pending_change.after)
+        out.line(f"{'Removed' if is_empty else 'Wrote'} {pending_change.path.relative_to(tree)}.")
     if not pending:
         out.line("No file says anything for Counterpoint.")
     if app.exists:
@@ -258,7 +265,7 @@ def _take_out(app: App, out: Output, *, dry_run: bool, yes: bool) -> None:
         )
     out.result(
         {
-            "files": [str(one.path.relative_to(tree)) for one in pending],
+            "files": [str(change.path.relative_to(tree)) for change in pending],
             "by_hand": by_file(changes, tree),
             "ledger": app.place if app.exists else None,
             "written": not dry_run,
@@ -271,12 +278,14 @@ def _answer(
 ) -> Json:
     """Return what was or would be done, before it is done: `made` says whether there was no ledger before."""
     tree = app.places.tree
-    files = [str(one.path.relative_to(tree)) for one in changes if one.after != one.before]
+    files = [
+        str(change.path.relative_to(tree)) for change in changes if change.after != change.before
+    ]
     return {
         "ledger": app.place,
         "project": app.project,
         "made": not app.exists,
-        "clients": [one.name for one in clients],
+        "clients": [client.name for client in clients],
         "files": files,
         "by_hand": by_file(changes, tree),
         "written": is_written,
@@ -289,12 +298,12 @@ def _refuse_gone(app: App) -> None:
 
 
 def _write_all(out: Output, tree: Path, pending: list[Change]) -> None:
-    for one in pending:
-        write(one.path, one.after)
-        out.line(f"Wrote {one.path.relative_to(tree)}.")
-    for one in pending:
-        if one.note:
-            out.line(one.note)
+    for change in pending:
+        write(change.path, change.after)
+        out.line(f"Wrote {change.path.relative_to(tree)}.")
+    for change in pending:
+        if change.note:
+            out.line(change.note)
     if not pending:
         out.line("There is nothing to change in the configuration.")
 
@@ -314,10 +323,10 @@ def _checks(app: App) -> list[Change]:
     """Return the configuration of a project that has none, with the commands that its files propose."""
     home = app.places.home
     # What another account serves runs nothing of the tree.
-    found = [] if is_served(app) or (home / NAME).exists() else detect(home)
-    if not found:
+    commands = [] if is_served(app) or (home / NAME).exists() else detect(home)
+    if not commands:
         return []
-    values: dict[str, Json] = {"commands": [[*words] for words in found]}
+    values: dict[str, Json] = {"commands": [[*words] for words in commands]}
     return [Change(path=home / NAME, before="", after=set_table("", (TABLE,), values))]
 
 
@@ -331,8 +340,8 @@ def _open_ledger(app: App, out: Output, checks: list[Change]) -> bool:
     had = app.exists
     try:
         name = app.ports.project
-        for one in checks:
-            _trust(app, out, one.after)
+        for change in checks:
+            _trust(app, out, change.after)
         sign_written(app, with_head=app.settings.signer == SILENT)
         has_work = any(app.person(by_git_name=False).overview.counts().values())
     finally:
@@ -373,15 +382,15 @@ def _ask(count: int, out: Output) -> None:
 
 
 def _print(changes: Iterable[Change], out: Output, tree: Path, by_hand: str = "Add") -> None:
-    for one in changes:
-        name = str(one.path.relative_to(tree))
-        if one.fault:
-            out.line(f"{name}: {one.fault}. {by_hand} this by hand:", style="yellow")
-            out.line(one.by_hand)
-        elif one.before == one.after:
+    for change in changes:
+        name = str(change.path.relative_to(tree))
+        if change.fault:
+            out.line(f"{name}: {change.fault}. {by_hand} this by hand:", style="yellow")
+            out.line(change.by_hand)
+        elif change.before == change.after:
             out.line(f"{name}: nothing to change.")
         else:
-            _print_difference(out, name, one)
+            _print_difference(out, name, change)
 
 
 def _print_difference(out: Output, name: str, change: Change) -> None:

@@ -31,10 +31,10 @@ def load_toml(text: str) -> dict[str, Any]:
 def set_table(text: str, path: Sequence[str], values: Mapping[str, Json]) -> str:
     """Return the text with keys of a table set; MalformedDocument if that is not safe."""
     before = load_toml(text)
-    wanted = _with(before, path, values)
+    expected = _with(before, path, values)
     header = _header(path).search(text)
     edited = _added(text, path, values) if header is None else _changed(text, header, values)
-    if _loads(edited) != wanted:
+    if _loads(edited) != expected:
         raise MalformedDocument("the file cannot be edited without touching other parts of it")
     return edited
 
@@ -48,9 +48,9 @@ def remove_table(text: str, path: Sequence[str]) -> str:
             return text
         raise MalformedDocument("the table does not stand under a header of its own")
     following = _HEADER.search(text, header.end())
-    rest = text[following.start() :] if following else ""
+    tail = text[following.start() :] if following else ""
     before = text[: header.start()]
-    edited = before + rest if rest else before.rstrip() + ("\n" if before.strip() else "")
+    edited = before + tail if tail else before.rstrip() + ("\n" if before.strip() else "")
     if _loads(edited) not in (_without(whole, path), _without(whole, path[:1])):
         raise MalformedDocument("the file cannot be edited without touching other parts of it")
     return edited
@@ -58,21 +58,21 @@ def remove_table(text: str, path: Sequence[str]) -> str:
 
 def _without(whole: Any, path: Sequence[str]) -> Any:
     """Return a value without what stands at a path; a table that is empty then is none for a text."""
-    known = cast("dict[str, Any]", whole if isinstance(whole, dict) else {})
-    if path[0] not in known:
+    table = cast("dict[str, Any]", whole if isinstance(whole, dict) else {})
+    if path[0] not in table:
         return cast("Any", whole)
-    rest: dict[str, Any] = {key: value for key, value in known.items() if key != path[0]}
-    inner: Any = _without(known[path[0]], path[1:]) if len(path) > 1 else None
-    return {**rest, path[0]: inner} if inner else rest
+    others: dict[str, Any] = {key: value for key, value in table.items() if key != path[0]}
+    inner: Any = _without(table[path[0]], path[1:]) if len(path) > 1 else None
+    return {**others, path[0]: inner} if inner else others
 
 
 def _with(whole: Any, path: Sequence[str], values: Mapping[str, Json]) -> Json:
     if not isinstance(whole, dict):
         raise MalformedDocument("the table's place holds something else")
-    known = cast("dict[str, Any]", whole)
+    table = cast("dict[str, Any]", whole)
     if not path:
-        return {**known, **values}
-    return {**known, path[0]: _with(known.get(path[0], {}), path[1:], values)}
+        return {**table, **values}
+    return {**table, path[0]: _with(table.get(path[0], {}), path[1:], values)}
 
 
 def _loads(text: str) -> Any:
@@ -100,8 +100,8 @@ def _changed(text: str, header: re.Match[str], values: Mapping[str, Json]) -> st
     end = following.start() if following else len(text)
     block = text[begin:end]
     for key, value in values.items():
-        named = re.compile(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*=[ \t]*", re.MULTILINE)
-        if old := named.search(block):
+        assignment = re.compile(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*=[ \t]*", re.MULTILINE)
+        if old := assignment.search(block):
             value_end = _value_end(block, old.end())
             if "\n" in (before := block[old.end() : value_end]) and "#" in before:
                 raise MalformedDocument(f"a comment stands inside of the value of {key}")

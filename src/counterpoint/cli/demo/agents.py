@@ -85,7 +85,7 @@ class Worker:
             if is_repair
             else {},
             phase=started["item"]["parent"],
-            met=[one["n"] for one in started["item"].get("accept", [])],
+            met=[sentence["n"] for sentence in started["item"].get("accept", [])],
         )
         tell(f"{task.id} {task.recipe.title}")
         if self.is_killed:
@@ -184,8 +184,8 @@ class Reviewer:
 
     def _judge(self, phase: str) -> None:
         tell(f"reads {phase}")
-        shown = self.connection.call("show", id=phase, include=["submissions"])
-        path = shown["submissions"][-1]["path"]
+        view = self.connection.call("show", id=phase, include=["submissions"])
+        path = view["submissions"][-1]["path"]
         self.tree.catch_up()
         read = hashlib.sha256((self.tree.folder / path).read_bytes()).hexdigest()
         suite = [sys.executable, "-P", "-m", "unittest", "-q"]

@@ -30,8 +30,8 @@ def perform(out: Output, folder: Path) -> DemoResult:
     """Play the scenario, prove it, and end every process whatever happens."""
     begun = monotonic()
     environ = child_environ(os.environ)
-    for place in ("logs", "desks"):
-        (folder / place).mkdir()
+    for name in ("logs", "desks"):
+        (folder / name).mkdir()
     main = create_repository(folder / NAME, environ)
     app = open_app(main.folder, environ)
     # Its ledger is nobody else's: whoever runs it may be an agent of another one.
@@ -67,8 +67,8 @@ def perform(out: Output, folder: Path) -> DemoResult:
             end_server(app.database)
 
 
-def summarize(ended: DemoResult, kept: Path | None) -> Json:
-    """Return the result as JSON; kept: where the repository stays, if it does."""
+def summarize(ended: DemoResult, repository: Path | None) -> Json:
+    """Return the result as JSON; repository: where the repository stays, if it does."""
     tasks = [line for line in ended.lines if line.item.kind == "task"]
     counts = ended.history.counts
     return {
@@ -93,5 +93,5 @@ def summarize(ended: DemoResult, kept: Path | None) -> Json:
         "actions": dict(sorted(counts.items())),
         "proof": asdict(ended.proved),
         "tree": [line.shape() for line in ended.lines],
-        "folder": str(kept) if kept else None,
+        "folder": str(repository) if repository else None,
     }

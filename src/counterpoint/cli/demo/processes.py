@@ -69,12 +69,12 @@ class AgentProcesses:
 
     def receive(self, seconds: float) -> list[Message]:
         """Return what was said meanwhile; wait for a first word only so long."""
-        said: list[Message] = []
+        messages: list[Message] = []
         with suppress(Empty):
-            said.append(self._received.get(timeout=seconds))
+            messages.append(self._received.get(timeout=seconds))
             while True:
-                said.append(self._received.get_nowait())
-        return said
+                messages.append(self._received.get_nowait())
+        return messages
 
     def wake(self) -> None:
         """Wake every agent that waits."""
@@ -112,11 +112,11 @@ class AgentProcesses:
     def close(self) -> None:
         """End what is left of every group that was started here, and wait for it."""
         for signal_number in (signal.SIGTERM, signal.SIGKILL):
-            left = [one for one in self.processes.values() if one.poll() is None]
-            for process in left:
+            running = [process for process in self.processes.values() if process.poll() is None]
+            for process in running:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal_number)
-            _wait(left)
+            _wait(running)
         for process in self.processes.values():
             # The relay may outlive its agent by a moment.
             with suppress(ProcessLookupError, PermissionError):

@@ -54,8 +54,8 @@ def load_plan(python: str) -> str:
 
 def load_recipes() -> dict[str, Recipe]:
     """Return every recipe by the title of its task."""
-    found = [recipe for part in _PARTS for recipe in _recipes(_piece(part))]
-    return {recipe.title: recipe for recipe in found}
+    recipes = [recipe for part in _PARTS for recipe in _recipes(_piece(part))]
+    return {recipe.title: recipe for recipe in recipes}
 
 
 def _piece(name: str) -> str:
@@ -63,23 +63,23 @@ def _piece(name: str) -> str:
 
 
 def _recipes(text: str) -> list[Recipe]:
-    found: list[Recipe] = []
+    recipes: list[Recipe] = []
     path, is_inside = "", False
     block: list[str] = []
     for line in text.splitlines():
         if line == _FENCE:
             if is_inside:
-                _keep(found[-1], path, "\n".join([*block, ""]))
+                _keep(recipes[-1], path, "\n".join([*block, ""]))
             is_inside, block = not is_inside, []
         elif is_inside:
             block.append(line)
         elif line.startswith("## "):
             path = line[3:]
         elif line.startswith("# "):
-            found.append(Recipe(title=line[2:]))
+            recipes.append(Recipe(title=line[2:]))
         else:
-            _note(found[-1], line)
-    return found
+            _note(recipes[-1], line)
+    return recipes
 
 
 def _keep(recipe: Recipe, path: str, text: str) -> None:

@@ -16,8 +16,8 @@ _SHORT = 7
 """Characters of a hash that are shown."""
 
 
-def print_all(out: Output, ended: DemoResult, kept: Path | None) -> None:
-    """Tell everything; kept: where the repository stays, if it does."""
+def print_all(out: Output, ended: DemoResult, repository: Path | None) -> None:
+    """Tell everything; repository: where the repository stays, if it does."""
     _print_section(out, "The work", map(_branch, ended.lines))
     out.line()
     out.line("The evidence, measured by the server", style="bold")
@@ -33,11 +33,11 @@ def print_all(out: Output, ended: DemoResult, kept: Path | None) -> None:
             f"{counted(ended.commits, 'commit')} by {counted(len(ended.history.names), 'agent')}"
         )
         out.line(f"All of it held: {words}, in {ended.seconds:.1f} seconds.", style="green")
-    if kept is not None:
+    if repository is not None:
         out.line()
         out.line("Look around in what it made", style="bold")
         # Whole, however long: they are there to be copied.
-        for line in _further(kept, ended):
+        for line in _further(repository, ended):
             out.line(f"  {line}")
 
 
@@ -110,11 +110,11 @@ def _word(is_sound: bool) -> str:
     return "sound" if is_sound else "BROKEN"
 
 
-def _further(kept: Path, ended: DemoResult) -> Iterator[str]:
+def _further(repository: Path, ended: DemoResult) -> Iterator[str]:
     taken_over = next(
         line.item.id for line in ended.lines if line.outcome and line.outcome.token > 1
     )
-    folder = shlex.quote(str(kept))
+    folder = shlex.quote(str(repository))
     yield f"# the task that was taken over, its evidence and its history; {KILLED_AGENT} had it first"
     yield f"cd {folder} && counterpoint show {taken_over}"
     yield "# the last entries of the ledger"
@@ -122,4 +122,4 @@ def _further(kept: Path, ended: DemoResult) -> Iterator[str]:
     yield "# prove all of it once more"
     yield f"cd {folder} && counterpoint audit verify"
     yield "# all of it may go"
-    yield f"rm -rf {shlex.quote(str(kept.parent))}"
+    yield f"rm -rf {shlex.quote(str(repository.parent))}"

@@ -48,21 +48,21 @@ def child_environ(environ: Mapping[str, str]) -> dict[str, str]:
 
     Without what would point git or Counterpoint elsewhere, and with this Counterpoint to import.
     """
-    kept = {
+    variables = {
         name: value
         for name, value in environ.items()
         if not name.startswith(("GIT_", "COUNTERPOINT_"))
     }
     source = str(Path(counterpoint.__file__).parents[1])
-    known = [str(Path(path).resolve()) for path in sys.path if path]
-    if source in known:
-        others = kept.get("PYTHONPATH", "")
-        kept["PYTHONPATH"] = os.pathsep.join(filter(None, (source, others)))
+    search_paths = [str(Path(path).resolve()) for path in sys.path if path]
+    if source in search_paths:
+        others = variables.get("PYTHONPATH", "")
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, (source, others)))
     # The server that all share leaves with the last of them, whatever happens to this process.
     leaves = {"COUNTERPOINT_IDLE_MINUTES": "0"}
     # Its agents work elsewhere, where nothing would tell that an entry lies in the tree of whoever began it.
     leaves["PATH"] = search_path(environ.get("PATH"))
-    return kept | leaves | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    return variables | leaves | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,38 +106,38 @@ class Tree:
     def write(self, files: Mapping[str, str]) -> None:
         """Write files."""
         for path, text in files.items():
-            place = self.folder / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            file = self.folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
 
     def commit(self, paths: Iterable[str], message: str, author: str) -> str:
         """Commit just these files; answer the commit."""
-        named = list(paths)
-        self.git("add", "--", *named)
+        files = list(paths)
+        self.git("add", "--", *files)
         who = f"{author} <{author}@example.invalid>"
-        self.git("commit", "--quiet", f"--author={who}", "-m", message, "--", *named)
+        self.git("commit", "--quiet", f"--author={who}", "-m", message, "--", *files)
         return self.git("rev-parse", "HEAD")
 
     def land(self, message: str) -> None:
         """Put the commit of this tree on `main`; Unavailable if that does not succeed."""
-        mine = self.git("rev-parse", "HEAD")
+        own = self.git("rev-parse", "HEAD")
         for _ in range(MOST_TRIES):
             main = self.git("rev-parse", MAIN)
-            goal = mine if self.agrees("merge-base", "--is-ancestor", main, mine) else ""
-            goal = goal or self._joined(main, mine, message)
+            goal = own if self.agrees("merge-base", "--is-ancestor", main, own) else ""
+            goal = goal or self._joined(main, own, message)
             if self.agrees("update-ref", MAIN, goal, main):
                 return
         raise Unavailable("main was moved by others again and again")
 
-    def _joined(self, main: str, mine: str, message: str) -> str:
+    def _joined(self, main: str, own: str, message: str) -> str:
         """Return a merge of two commits that touch different files."""
         index = Path(self.git("rev-parse", "--absolute-git-dir")) / "landing"
-        start = self.git("merge-base", main, mine)
+        start = self.git("merge-base", main, own)
         extra = {"GIT_INDEX_FILE": str(index)}
         index.unlink(missing_ok=True)
-        self.git("read-tree", "-i", "-m", "--aggressive", start, main, mine, **extra)
+        self.git("read-tree", "-i", "-m", "--aggressive", start, main, own, **extra)
         tree = self.git("write-tree", **extra)
-        return self.git("commit-tree", tree, "-p", main, "-p", mine, "-m", message)
+        return self.git("commit-tree", tree, "-p", main, "-p", own, "-m", message)
 
 
 def create_repository(folder: Path, environ: Mapping[str, str]) -> Tree:

@@ -97,8 +97,8 @@ class Scenario:
         errors = self.agents.logs / f"{LEAD}.log"
         with connect(argv, folder=folder, environ=environ, errors=errors) as lead:
             self._watch(self._is_everybody_here)
-            made = lead.call("plan", markdown=load_plan(sys.executable))
-            self.root = made["root"]
+            plan = lead.call("plan", markdown=load_plan(sys.executable))
+            self.root = plan["root"]
             self._watch(self._is_over)
             self.agents.dismiss()
             lead.call("handoff", action="end", summary="The plan is done and proved.")
@@ -111,8 +111,8 @@ class Scenario:
         """Follow agents and ledger until something is reached; Unavailable if it never is."""
         deadline = monotonic() + LONGEST
         while not is_reached():
-            for said in self.agents.receive(_POLL_SECONDS):
-                self._take_message(said)
+            for message in self.agents.receive(_POLL_SECONDS):
+                self._take_message(message)
             self._read_ledger()
             self.agents.require_alive()
             if monotonic() > deadline:
@@ -126,9 +126,9 @@ class Scenario:
         awaited = bool(self.agents.killed) and not self.refused
         return not awaited and self.core.items.get(self.root).category == "done"
 
-    def _take_message(self, said: Message) -> None:
+    def _take_message(self, message: Message) -> None:
         """Take in what an agent says."""
-        name, facts = said
+        name, facts = message
         self.screen.said(name, facts["doing"])
         self.races += "raced" in facts
         if "here" in facts:

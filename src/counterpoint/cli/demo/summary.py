@@ -112,23 +112,23 @@ def prove(play: Scenario, bundle: Path) -> ProofResult:
     """Verify, replay and export the ledger, and check the export without it; ProofMismatch."""
     audit = play.core.audit
     play.core.signing.renew()
-    found = audit.verify()
+    verified = audit.verify()
     rebuilt = audit.rebuild()
     with bundle.open("wb") as sink:
         sink.writelines(audit.export())
     with bundle.open("rb") as lines:
         report = verify_bundle(lines, audit.key)
     decision = audit.log(action="decision.recorded", after=-1, limit=1)[0]
-    path = [bytes.fromhex(part) for part in audit.inclusion(decision.sequence, found.size).path]
+    path = [bytes.fromhex(part) for part in audit.inclusion(decision.sequence, verified.size).path]
     checkpoint = _require_included(bundle, decision.sequence, path, play.core)
     return ProofResult(
-        entries=found.size,
+        entries=verified.size,
         bundle_bytes=bundle.stat().st_size,
         rows=sum(rebuilt.rows.values()),
-        is_sound=found.sound,
+        is_sound=verified.sound,
         is_rebuilt=not rebuilt.differences,
-        is_bundle_sound=report.sound and report.trusted and report.root == found.root,
-        root=found.root,
+        is_bundle_sound=report.sound and report.trusted and report.root == verified.root,
+        root=verified.root,
         key=audit.key.to_text(),
         checkpoint=checkpoint,
         decision=decision.sequence,
@@ -218,4 +218,4 @@ def faults_of(
         "one phase was rejected": counts["item.rejected"] == 1,
         "two phases were approved": counts["item.approved"] == _REVIEWED,
     }
-    return [promise for promise, held in expected.items() if not held]
+    return [promise for promise, is_kept in expected.items() if not is_kept]

@@ -31,21 +31,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--session", default="")
     parser.add_argument("--item", default="")
     parser.add_argument("--token", type=int, default=0)
-    asked = parser.parse_args(arguments)
-    tree = Tree(folder=asked.folder, environ=dict(os.environ))
-    argv = server_argv(asked.agent, asked.session)
-    with connect(argv, folder=asked.folder, environ=tree.environ) as connection:
-        if asked.role == "late":
-            write_too_late(connection, asked.item, asked.token)
-        elif asked.role == "reviewer":
-            Reviewer(name=asked.agent, connection=connection, tree=tree, wakes=WakeSignal()).work()
+    options = parser.parse_args(arguments)
+    tree = Tree(folder=options.folder, environ=dict(os.environ))
+    argv = server_argv(options.agent, options.session)
+    with connect(argv, folder=options.folder, environ=tree.environ) as connection:
+        if options.role == "late":
+            write_too_late(connection, options.item, options.token)
+        elif options.role == "reviewer":
+            Reviewer(
+                name=options.agent, connection=connection, tree=tree, wakes=WakeSignal()
+            ).work()
         else:
             Worker(
-                name=asked.agent,
+                name=options.agent,
                 connection=connection,
                 tree=tree,
                 wakes=WakeSignal(),
-                is_killed=asked.role == "killed",
+                is_killed=options.role == "killed",
             ).work()
 
 

@@ -128,7 +128,7 @@ def _command(name: str, reader: Reader) -> click.Command:
     )
     @click.option(
         "--as",
-        "named",
+        "source_name",
         metavar="NAME",
         default="",
         help="A name for this source, to import from a second one.",
@@ -140,10 +140,10 @@ def _command(name: str, reader: Reader) -> click.Command:
     )
     @with_context
     def command(
-        context: CommandContext, *, source: Path, dry_run: bool, named: str, strict: bool
+        context: CommandContext, *, source: Path, dry_run: bool, source_name: str, strict: bool
     ) -> int:
         works = _read(reader, source, strict=strict)
-        return _import(context, name, works, source, named, dry_run=dry_run)
+        return _import(context, name, works, source, source_name, dry_run=dry_run)
 
     return command
 
@@ -173,26 +173,26 @@ def _import(
     tool: str,
     works: list[ForeignWork],
     path: Path,
-    named: str,
+    source_name: str,
     *,
     dry_run: bool,
 ) -> int:
-    if named and ("/" in named or len(named) > _NAME):
+    if source_name and ("/" in source_name or len(source_name) > _NAME):
         raise InvalidInput(
             f"the name of a source has at most {_NAME} characters, and no `/`",
             hint="Choose another.",
         )
-    found: list[tuple[ForeignWork, Arrival]] = []
+    arrivals: list[tuple[ForeignWork, Arrival]] = []
     with context.out.counting("Items and records") as count:
         for work in works:
-            name = f"{named}-{work.key}" if named and len(works) > 1 else named
+            name = f"{source_name}-{work.key}" if source_name and len(works) > 1 else source_name
             source = Source(place=_place(context, path), name=name)
-            found.append((work, _one(context.core, work, source, count, dry_run=dry_run)))
+            arrivals.append((work, _one(context.core, work, source, count, dry_run=dry_run)))
     context.out.result(
-        {"tool": tool, "dry_run": dry_run, "sources": [_present(*one) for one in found]}
+        {"tool": tool, "dry_run": dry_run, "sources": [_present(*pair) for pair in arrivals]}
     )
     if not context.out.json:
-        for work, arrival in found:
+        for work, arrival in arrivals:
             _tell(context.out, work, arrival, dry_run=dry_run)
     return 0
 
@@ -210,35 +210,35 @@ def _place(context: CommandContext, path: Path) -> str:
     return str(whole.relative_to(root)) if whole.is_relative_to(root) else str(whole)
 
 
-def _tell(out: Output, work: ForeignWork, one: Arrival, *, dry_run: bool) -> None:
+def _tell(out: Output, work: ForeignWork, arrival: Arrival, *, dry_run: bool) -> None:
     would = "would " if dry_run else ""
-    same = one.items - one.created - len({x.id for x in one.changed})
+    same = arrival.items - arrival.created - len({x.id for x in arrival.changed})
     out.line(
-        f"{one.root or 'new':10}  {work.title}: {counted(one.items, 'item')}; {would}create {one.created:,},"
-        f" {would}change {len(one.changed):,}, {same:,} as before; {counted(one.records, 'record')}"
+        f"{arrival.root or 'new':10}  {work.title}: {counted(arrival.items, 'item')}; {would}create {arrival.created:,},"
+        f" {would}change {len(arrival.changed):,}, {same:,} as before; {counted(arrival.records, 'record')}"
         if dry_run
-        else f"{one.root:10}  {work.title}: {counted(one.items, 'item')}; {one.created:,} created,"
-        f" {len(one.changed):,} changed, {same:,} as before; {counted(one.records, 'record')} written"
+        else f"{arrival.root:10}  {work.title}: {counted(arrival.items, 'item')}; {arrival.created:,} created,"
+        f" {len(arrival.changed):,} changed, {same:,} as before; {counted(arrival.records, 'record')} written"
     )
     remarks = {
-        weight: [str(each) for each in one.remarks if each.weight == weight]
+        weight: [str(each) for each in arrival.remarks if each.weight == weight]
         for weight in get_args(Weight)
     }
     be = "would be " if dry_run else ""
     _tell_some(out, f"{be or 'was '}left out", remarks["loss"], style="yellow")
     _tell_some(out, f"{be or 'was '}imported otherwise than it stands there", remarks["change"])
     _tell_some(
-        out, f"{be}changed", [f"{x.item}  {x.id}: {', '.join(x.fields)}" for x in one.changed]
+        out, f"{be}changed", [f"{x.item}  {x.id}: {', '.join(x.fields)}" for x in arrival.changed]
     )
-    _tell_some(out, "left as it is here", [_left(x) for x in one.kept], style="yellow")
-    _tell_some(out, "no more there, kept here", list(one.gone))
-    _tell_some(out, "never ready", list(one.deadlocks), style="yellow")
+    _tell_some(out, "left as it is here", [_left(x) for x in arrival.kept], style="yellow")
+    _tell_some(out, "no more there, kept here", list(arrival.gone))
+    _tell_some(out, "never ready", list(arrival.deadlocks), style="yellow")
     _tell_some(out, "beside the work", remarks["trifle"])
 
 
-def _left(one: Difference) -> str:
-    fields = f" ({', '.join(one.fields)})" if one.fields else ""
-    return f"{one.item}  {one.id}{fields}: {one.why}"
+def _left(difference: Difference) -> str:
+    fields = f" ({', '.join(difference.fields)})" if difference.fields else ""
+    return f"{difference.item}  {difference.id}{fields}: {difference.why}"
 
 
 def _tell_some(out: Output, what: str, lines: list[str], style: str = "") -> None:
@@ -251,20 +251,20 @@ def _tell_some(out: Output, what: str, lines: list[str], style: str = "") -> Non
         out.line(f"    and {len(lines) - _SHOWN:,} more: `--json` has all")
 
 
-def _present(work: ForeignWork, one: Arrival) -> Json:
+def _present(work: ForeignWork, arrival: Arrival) -> Json:
     return {
         "source": work.key,
         "title": work.title,
-        "root": one.root or None,
-        "items": one.items,
-        "created": one.created,
-        "records": one.records,
-        "changed": [_difference(x) for x in one.changed],
-        "kept": [_difference(x) for x in one.kept],
-        "gone": list(one.gone),
-        "deadlocks": list(one.deadlocks),
-        "remarks": [str(each) for each in one.remarks],
-        "left_out": [_remark(each) for each in one.remarks if each.weight == "loss"],
+        "root": arrival.root or None,
+        "items": arrival.items,
+        "created": arrival.created,
+        "records": arrival.records,
+        "changed": [_difference(x) for x in arrival.changed],
+        "kept": [_difference(x) for x in arrival.kept],
+        "gone": list(arrival.gone),
+        "deadlocks": list(arrival.deadlocks),
+        "remarks": [str(each) for each in arrival.remarks],
+        "left_out": [_remark(each) for each in arrival.remarks if each.weight == "loss"],
     }
 
 
@@ -272,8 +272,13 @@ def _remark(remark: Remark) -> Json:
     return {"where": remark.where, "problem": remark.problem}
 
 
-def _difference(one: Difference) -> Json:
-    return {"id": one.id, "item": one.item, "fields": list(one.fields), "why": one.why}
+def _difference(difference: Difference) -> Json:
+    return {
+        "id": difference.id,
+        "item": difference.item,
+        "fields": list(difference.fields),
+        "why": difference.why,
+    }
 
 
 for _name, _reader in READERS.items():

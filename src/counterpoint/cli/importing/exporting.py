@@ -144,7 +144,7 @@ def _lost_of_kind(form: str, work: ForeignWork) -> Iterator[str]:
 def _write(path: Path, text: str) -> None:
     """Write a new file, and nothing over another; Conflict, Unavailable."""
     try:
-        found = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except FileExistsError:
         raise Conflict(
             f"there is a file {str(path)!r} already", hint="Name another, or take it away."
@@ -153,7 +153,7 @@ def _write(path: Path, text: str) -> None:
         raise Unavailable(
             f"{str(path)!r} cannot be written: {fault.strerror}", hint="Name another file."
         ) from fault
-    with os.fdopen(found, "w", encoding="utf-8") as opened:
+    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
         opened.write(text)
 
 
@@ -161,10 +161,10 @@ def _markdown(work: ForeignWork) -> str:
     below: dict[str, list[ForeignItem]] = {}
     for item in work.items:
         below.setdefault(item.parent, []).append(item)
-    known = {item.id for item in work.items}
+    ids = {item.id for item in work.items}
 
     def drafted(item: ForeignItem) -> Draft:
-        needs = tuple(need for need in item.needs if need in known)
+        needs = tuple(need for need in item.needs if need in ids)
         category = category_of(item.state)
         return Draft(
             kind="phase" if item.is_phase else "task",
@@ -204,7 +204,7 @@ def _json(work: ForeignWork) -> str:
 
 
 def _lines(lines: Iterator[Json]) -> str:
-    return b"".join(orjson.dumps(one, option=orjson.OPT_APPEND_NEWLINE) for one in lines).decode()
+    return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in lines).decode()
 
 
 def _beads(work: ForeignWork) -> str:
@@ -220,11 +220,11 @@ def _bead(item: ForeignItem) -> Json:
     # A gate is parked here because nothing watches for what it waits for; there something does.
     is_gate = kind == GATE and item.state == "backlog"
     created, estimate = item.facts.get("created", ""), item.facts.get("estimate", "")
-    found: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "id": item.id,
         "title": item.title,
         **dict(zip(("description", "design", "notes"), _parts(item.body), strict=True)),
-        "acceptance_criteria": "\n".join(f"- {one}" for one in item.acceptance),
+        "acceptance_criteria": "\n".join(f"- {sentence}" for sentence in item.acceptance),
         "status": "closed"
         if is_closed
         else _BEADS.get("open" if is_gate else item.state, "deferred"),
@@ -253,7 +253,7 @@ def _bead(item: ForeignItem) -> Json:
             for note in item.notes
         ],
     }
-    return {name: value for name, value in found.items() if value not in ("", [])}
+    return {name: value for name, value in fields.items() if value not in ("", [])}
 
 
 def _gate_fields(facts: Mapping[str, str]) -> dict[str, Json]:
@@ -262,7 +262,10 @@ def _gate_fields(facts: Mapping[str, str]) -> dict[str, Json]:
     for name in ("timeout", "timeout_ns"):
         text = facts.get(name, "")
         fields[name] = int(text) if text.isdecimal() else text
-    return {**fields, "waiters": [one for one in facts.get("waiters", "").split(", ") if one]}
+    return {
+        **fields,
+        "waiters": [waiter for waiter in facts.get("waiters", "").split(", ") if waiter],
+    }
 
 
 def _parts(body: str) -> tuple[str, str, str]:
@@ -282,12 +285,12 @@ def _github(work: ForeignWork) -> str:
 
 
 def _issue(item: ForeignItem, titles: Mapping[str, str]) -> Json:
-    told = [f"Part of {item.parent} {titles[item.parent]}"] if item.parent in titles else []
-    told += [f"After {need} {titles[need]}" for need in item.needs if need in titles]
-    told += [f"- [ ] {sentence}" for sentence in item.acceptance]
-    text = "\n\n".join(filter(None, (item.body, "\n".join(told), f"Exported from {item.id}.")))
-    found: dict[str, Json] = {"title": item.title, "body": text, "labels": list(item.labels)}
-    return {**found, "assignees": [item.assignee]} if item.assignee else found
+    lines = [f"Part of {item.parent} {titles[item.parent]}"] if item.parent in titles else []
+    lines += [f"After {need} {titles[need]}" for need in item.needs if need in titles]
+    lines += [f"- [ ] {sentence}" for sentence in item.acceptance]
+    text = "\n\n".join(filter(None, (item.body, "\n".join(lines), f"Exported from {item.id}.")))
+    fields: dict[str, Json] = {"title": item.title, "body": text, "labels": list(item.labels)}
+    return {**fields, "assignees": [item.assignee]} if item.assignee else fields
 
 
 WRITERS: Final[Mapping[str, Callable[[ForeignWork], str]]] = {

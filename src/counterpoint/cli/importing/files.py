@@ -47,11 +47,11 @@ def loss_of(fault: MalformedDocument) -> Remark:
 
 def unimported(files: Sequence[str], tool: str) -> str:
     """Return the remark on documents of a project that are no tasks, with what to do about them."""
-    one = len(files) == 1
+    is_one = len(files) == 1
     return (
-        f"{few(files)} {'is a document and no task, so it is' if one else 'are documents and no tasks, so they are'}"
-        f" not imported; keep {'it' if one else 'them'} as {'a file' if one else 'files'} when you leave {tool},"
-        f" and name {'it' if one else 'them'} in the tasks that need {'it' if one else 'them'}"
+        f"{few(files)} {'is a document and no task, so it is' if is_one else 'are documents and no tasks, so they are'}"
+        f" not imported; keep {'it' if is_one else 'them'} as {'a file' if is_one else 'files'} when you leave {tool},"
+        f" and name {'it' if is_one else 'them'} in the tasks that need {'it' if is_one else 'them'}"
     )
 
 
@@ -78,12 +78,12 @@ def read_text(path: Path, name: str = "", limit: int = TEXT_LIMIT) -> str:
 
 def _opened(path: Path) -> int:
     """Open a plain file, and nothing that is reached by a link or that could make the reader wait."""
-    found = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    mode = os.fstat(found).st_mode
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
-        os.close(found)
+        os.close(descriptor)
         raise OSError(EINVAL, "it is a folder" if stat.S_ISDIR(mode) else "it is no plain file")
-    return found
+    return descriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,34 +110,34 @@ class Folder:
 
     def has(self, below: str, name: str) -> bool:
         """Return whether there is a plain file."""
-        found = self.path / below / name
-        return found.is_file() and not found.is_symlink()
+        file = self.path / below / name
+        return file.is_file() and not file.is_symlink()
 
     def names(self, below: str) -> Sequence[str]:
         """Return the names in a folder in it, sorted; nothing if there is none."""
         self._refuse_links(below)
-        place = self.path / below
-        if not place.is_dir():
+        folder = self.path / below
+        if not folder.is_dir():
             return ()
-        found: list[str] = []
-        for one in place.iterdir():
-            found.append(one.name)
-            if len(found) > FILES_LIMIT:
-                raise refused(below or place.name, f"it has more than {FILES_LIMIT:,} files")
-        return sorted(found)
+        names: list[str] = []
+        for entry in folder.iterdir():
+            names.append(entry.name)
+            if len(names) > FILES_LIMIT:
+                raise refused(below or folder.name, f"it has more than {FILES_LIMIT:,} files")
+        return sorted(names)
 
     def folders(self, below: str) -> Iterator[str]:
         """Return the names of the folders in a folder in it, links left out."""
         for name in self.names(below):
-            one = self.path / below / name
-            if one.is_dir() and not one.is_symlink() and not name.startswith("."):
+            folder = self.path / below / name
+            if folder.is_dir() and not folder.is_symlink() and not name.startswith("."):
                 yield name
 
     def _refuse_links(self, below: str) -> None:
-        here = self.path
+        current = self.path
         for part in Path(below).parts:
-            here /= part
-            if part == ".." or here.is_symlink():
+            current /= part
+            if part == ".." or current.is_symlink():
                 raise refused(below, "it leads out of the folder by a link")
 
 
@@ -163,7 +163,7 @@ def _no_number(word: str) -> Json:
 def _is_deep(value: Json) -> bool:
     level: list[Json] = [value]
     for _ in range(_DEPTH):
-        level = [inner for one in level for inner in _inside(one)]
+        level = [inner for node in level for inner in _inside(node)]
         if not level:
             return False
     return True
@@ -199,7 +199,7 @@ def rows_of(text: str, name: str, remarks: list[Remark]) -> Iterator[tuple[str, 
     before = csv.field_size_limit(_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        headings = [one.strip() for one in next(reader, list[str]())]
+        headings = [cell.strip() for cell in next(reader, list[str]())]
         for row in reader:
             if len(row) > len(headings):
                 problem = "it has more cells than headings, so it is left out"
@@ -231,37 +231,37 @@ def list_in(values: Mapping[str, Json], name: str) -> list[Json]:
 
 def objects_in(values: Mapping[str, Json], name: str) -> list[dict[str, Json]]:
     """Return the objects in a field that is a list."""
-    return [object_of(one) for one in list_in(values, name) if isinstance(one, dict)]
+    return [object_of(part) for part in list_in(values, name) if isinstance(part, dict)]
 
 
 def words_in(values: Mapping[str, Json], name: str) -> tuple[str, ...]:
     """Return the texts and numbers in a field that is a list, or the one that it is."""
     value = values.get(name)
-    found = cast("list[Json]", value) if isinstance(value, list) else [value]
+    parts = cast("list[Json]", value) if isinstance(value, list) else [value]
     return tuple(
-        str(one).strip()
-        for one in found
-        if isinstance(one, (str, int)) and not isinstance(one, bool) and str(one).strip()
+        str(part).strip()
+        for part in parts
+        if isinstance(part, (str, int)) and not isinstance(part, bool) and str(part).strip()
     )
 
 
 def sections(*parts: tuple[str, str]) -> str:
     """Return texts under headings as one description; what has no text is left out, the first has no heading."""
-    found = [
+    texts = [
         f"## {heading}\n\n{text.strip()}" if heading else text.strip()
         for heading, text in parts
         if text.strip()
     ]
-    return "\n\n".join(found)
+    return "\n\n".join(texts)
 
 
 def sentences(text: str) -> tuple[str, ...]:
     """Return the entries of a list in a text, one a line, without their marks."""
-    found = (line.strip().lstrip("-*+ ") for line in text.splitlines())
-    plain = (line.removeprefix("[ ] ").removeprefix("[x] ").removeprefix("[X] ") for line in found)
+    bare = (line.strip().lstrip("-*+ ") for line in text.splitlines())
+    plain = (line.removeprefix("[ ] ").removeprefix("[x] ").removeprefix("[X] ") for line in bare)
     return tuple(line for line in plain if line)
 
 
 def facts_of(values: Mapping[str, Json], **names: str) -> dict[str, str]:
     """Return what has no place here, under names of ours. names: our name → the field there."""
-    return {ours: found for ours, theirs in names.items() if (found := text_in(values, theirs))}
+    return {ours: text for ours, theirs in names.items() if (text := text_in(values, theirs))}

@@ -93,11 +93,11 @@ def foundry_command(
     edits: Mapping[str, Sequence[FixAction]] = {}
     if not path and not dry_run:
         # What others edited is not the word of the person who runs this.
-        found = core_for_files(context.app).use(Mirroring).round(waits=True)
-        context.remarks.extend(told(spec, one) for spec, one in found.troubles.items())
-        edits = {one.spec: one.fixes for one in found.applied if one.fixes}
+        synced = core_for_files(context.app).use(Mirroring).round(waits=True)
+        context.remarks.extend(told(spec, trouble) for spec, trouble in synced.troubles.items())
+        edits = {edit.spec: edit.fixes for edit in synced.applied if edit.fixes}
     _tell(context.out, outcomes, edits, dry_run=dry_run)
-    return 1 if any(one.fault is not None for one in outcomes) else 0
+    return 1 if any(outcome.fault is not None for outcome in outcomes) else 0
 
 
 def _tell(
@@ -108,57 +108,57 @@ def _tell(
     dry_run: bool,
 ) -> None:
     """Say what became of each file, and what was mended in it; edits: in files of specs that were known, by spec."""
-    made = [one for one in outcomes if one.how == "imported"]
-    refused = sum(one.fault is not None for one in outcomes)
+    imported = [outcome for outcome in outcomes if outcome.how == "imported"]
+    refused = sum(outcome.fault is not None for outcome in outcomes)
     mended: Json = [{"spec": spec, "fixes": _fixes(some)} for spec, some in edits.items()]
     out.result(
         {
             "dry_run": dry_run,
-            "specs": [_present(one) for one in outcomes],
+            "specs": [_present(outcome) for outcome in outcomes],
             **({"edits": mended} if edits else {}),
         },
-        *(line for one in outcomes for line in _lines(one, dry_run=dry_run)),
+        *(line for outcome in outcomes for line in _lines(outcome, dry_run=dry_run)),
     )
     _tell_fixes(
         out,
         [
-            *((one.path.name, one.fixes) for one in outcomes),
+            *((outcome.path.name, outcome.fixes) for outcome in outcomes),
             *((f"{spec}.json", some) for spec, some in edits.items()),
         ],
     )
     if not out.json:
         out.line(
-            f"{'Would import' if dry_run else 'Imported'} {counted(len(made), 'spec')}"
+            f"{'Would import' if dry_run else 'Imported'} {counted(len(imported), 'spec')}"
             f" of {counted(len(outcomes), 'file')}; {refused} refused."
         )
 
 
 def _settle(context: CommandContext, spec: str, side: Side) -> int:
-    found = context.core.use(Mirroring).take(spec, side)
-    refused = found.refused if found else ()
-    changes = found.changes if found else ()
-    lines = [f"  {one.node} {one.field}: {one.reason}" for one in refused]
-    done = [f"  {one.node} {one.field}".rstrip() for one in changes[:_CHANGES_SHOWN]]
+    settled = context.core.use(Mirroring).take(spec, side)
+    refused = settled.refused if settled else ()
+    changes = settled.changes if settled else ()
+    lines = [f"  {refusal.node} {refusal.field}: {refusal.reason}" for refusal in refused]
+    done = [f"  {change.node} {change.field}".rstrip() for change in changes[:_CHANGES_SHOWN]]
     if len(changes) > len(done):
         done.append(f"  and {len(changes) - len(done)} more")
     context.out.result(
-        {"spec": spec, "taken": side, **_applied(found)},
+        {"spec": spec, "taken": side, **_applied(settled)},
         f"{spec}: the {side} counts.",
         *([f"{counted(len(changes), 'change')} made:", *done] if done else []),
         *([f"{counted(len(lines), 'change')} refused:", *lines] if lines else []),
     )
-    _tell_fixes(context.out, [(f"{spec}.json", found.fixes)] if found else [])
+    _tell_fixes(context.out, [(f"{spec}.json", settled.fixes)] if settled else [])
     return 1 if refused else 0
 
 
-def _files(place: Path) -> Iterator[tuple[Path, Folder | None]]:
+def _files(source: Path) -> Iterator[tuple[Path, Folder | None]]:
     """Return the files of specs at a place, each with the folder that it lies in; NotFound."""
-    if place.is_file():
-        yield place, _folder(place)
+    if source.is_file():
+        yield source, _folder(source)
         return
-    if not place.is_dir():
-        raise NotFound(f"there is no file and no folder {str(place)!r}", hint="Name either.")
-    top = place / SPECS if (place / SPECS).is_dir() else place
+    if not source.is_dir():
+        raise NotFound(f"there is no file and no folder {str(source)!r}", hint="Name either.")
+    top = source / SPECS if (source / SPECS).is_dir() else source
     for folder in FOLDERS:
         inside = top / folder
         if inside.is_dir() and not inside.is_symlink():
@@ -169,7 +169,7 @@ def _files(place: Path) -> Iterator[tuple[Path, Folder | None]]:
 
 def _folder(file: Path) -> Folder | None:
     name = file.absolute().parent.name
-    return next((one for one in FOLDERS if one == name), None)
+    return next((candidate for candidate in FOLDERS if candidate == name), None)
 
 
 def _take_in(core: Core, file: Path, folder: Folder | None, *, dry_run: bool) -> _Outcome:
@@ -182,39 +182,39 @@ def _take_in(core: Core, file: Path, folder: Folder | None, *, dry_run: bool) ->
         if isinstance(name, str) and core.items.find(name, SPEC) is not None:
             return _Outcome(spec=name, path=file, how="known")
         verbs = core.use(Importing)
-        made: ImportedSpec
+        spec: ImportedSpec
         if dry_run:
-            made = verbs.look(document, folder)
+            spec = verbs.look(document, folder)
         else:
             with core.use(Locking).edited(str(name)):
-                made = verbs.make(document, folder, str(file))
+                spec = verbs.make(document, folder, str(file))
     except OSError as fault:
         refusal = NotFound(f"{file.name} cannot be read: {fault.strerror}")
         return _Outcome(spec=str(name), path=file, how="refused", fault=refusal)
     except CounterpointError as fault:
         return _Outcome(spec=str(name), path=file, how="refused", fault=fault)
     return _Outcome(
-        spec=made.spec,
+        spec=spec.spec,
         path=file,
         how="imported",
-        nodes=made.nodes,
-        remarks=made.remarks,
-        fixes=made.fixes,
+        nodes=spec.nodes,
+        remarks=spec.remarks,
+        fixes=spec.fixes,
     )
 
 
-def _lines(one: _Outcome, *, dry_run: bool) -> list[str]:
-    how = "would import" if dry_run and one.how == "imported" else one.how
-    if one.fault is None:
-        more = f"  {counted(one.nodes, 'node')}" if one.nodes else ""
-        more += f"  {counted(len(one.fixes), 'thing')} mended" if one.fixes else ""
-        return [f"{how:8}  {one.spec}{more}", *(f"  {remark}" for remark in one.remarks)]
-    faults = faults_in(one.fault, one.path.name)
-    shown = [
+def _lines(outcome: _Outcome, *, dry_run: bool) -> list[str]:
+    how = "would import" if dry_run and outcome.how == "imported" else outcome.how
+    if outcome.fault is None:
+        more = f"  {counted(outcome.nodes, 'node')}" if outcome.nodes else ""
+        more += f"  {counted(len(outcome.fixes), 'thing')} mended" if outcome.fixes else ""
+        return [f"{how:8}  {outcome.spec}{more}", *(f"  {remark}" for remark in outcome.remarks)]
+    faults = faults_in(outcome.fault, outcome.path.name)
+    fault_lines = [
         f"  {fault['location']}: {fault['code']}, {fault['message']}"
         for fault in faults[:_FAULTS_SHOWN]
     ]
-    return [f"{one.how:8}  {one.spec}".rstrip(), *shown]
+    return [f"{outcome.how:8}  {outcome.spec}".rstrip(), *fault_lines]
 
 
 def _tell_fixes(out: Output, files: Sequence[tuple[str, Sequence[FixAction]]]) -> None:
@@ -225,44 +225,50 @@ def _tell_fixes(out: Output, files: Sequence[tuple[str, Sequence[FixAction]]]) -
 
 
 def _fix_rows(file: str, fixes: Sequence[FixAction]) -> Iterator[tuple[str, str, str]]:
-    for one in fixes[:_FIXES_SHOWN]:
-        yield file, one.id, one.description
+    for fix in fixes[:_FIXES_SHOWN]:
+        yield file, fix.id, fix.description
     if len(fixes) > _FIXES_SHOWN:
         yield file, f"{len(fixes) - _FIXES_SHOWN} more", "`--json` tells all of them"
 
 
 def _fixes(fixes: Sequence[FixAction]) -> Json:
-    return [one.as_json() for one in fixes]
+    return [fix.as_json() for fix in fixes]
 
 
-def _present(one: _Outcome) -> Json:
-    said: dict[str, Json] = {"spec": one.spec, "path": str(one.path), "outcome": one.how}
-    if one.fault is not None:
+def _present(outcome: _Outcome) -> Json:
+    fields: dict[str, Json] = {
+        "spec": outcome.spec,
+        "path": str(outcome.path),
+        "outcome": outcome.how,
+    }
+    if outcome.fault is not None:
         return {
-            **said,
-            "code": one.fault.code,
-            "why": one.fault.message,
-            "faults": faults_in(one.fault, one.path.name),
+            **fields,
+            "code": outcome.fault.code,
+            "why": outcome.fault.message,
+            "faults": faults_in(outcome.fault, outcome.path.name),
         }
     return {
-        **said,
-        "nodes": one.nodes,
-        "remarks": list(one.remarks),
-        "fixes": _fixes(one.fixes),
+        **fields,
+        "nodes": outcome.nodes,
+        "remarks": list(outcome.remarks),
+        "fixes": _fixes(outcome.fixes),
     }
 
 
-def _applied(found: Applied | None) -> dict[str, Json]:
-    if found is None:
+def _applied(applied: Applied | None) -> dict[str, Json]:
+    if applied is None:
         return {}
     return {
-        "changes": len(found.changes),
+        "changes": len(applied.changes),
         "changed": [
-            {"node_id": one.node, "field": one.field} for one in found.changes[:_CHANGES_SHOWN]
+            {"node_id": change.node, "field": change.field}
+            for change in applied.changes[:_CHANGES_SHOWN]
         ],
-        "more": max(0, len(found.changes) - _CHANGES_SHOWN),
+        "more": max(0, len(applied.changes) - _CHANGES_SHOWN),
         "refused": [
-            {"node_id": one.node, "field": one.field, "reason": one.reason} for one in found.refused
+            {"node_id": refusal.node, "field": refusal.field, "reason": refusal.reason}
+            for refusal in applied.refused
         ],
-        "fixes": _fixes(found.fixes),
+        "fixes": _fixes(applied.fixes),
     }

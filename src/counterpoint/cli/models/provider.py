@@ -39,10 +39,16 @@ def list_(context: CommandContext) -> None:
     """List the providers in the order in which they are asked, and why some are not."""
     every = [*context.core.models.standing().every, *context.core.searches.searchers()]
     rows = [
-        (one.name, "yes" if one.is_available else "no", _model_of(one), one.reason) for one in every
+        (
+            provider.name,
+            "yes" if provider.is_available else "no",
+            _model_of(provider),
+            provider.reason,
+        )
+        for provider in every
     ]
     if context.out.json:
-        context.out.answer([_told(one) for one in every])
+        context.out.answer([_told(provider) for provider in every])
         return
     context.out.table(("provider", "asked", "model", "why not"), rows)
 
@@ -52,23 +58,23 @@ def list_(context: CommandContext) -> None:
 @with_context
 def status(context: CommandContext, name: str) -> int:
     """Show one provider; exit code 1 if it cannot be asked."""
-    one = _named(context, name)
+    provider = _named(context, name)
     source = ""
     try:
-        found = _keys(context).find(name)
-        source = found.source if found else ""
+        key = _keys(context).find(name)
+        source = key.source if key else ""
     except ProviderAway:
         # Why stands in its reason.
         source = "a file that does not count"
     lines = [
-        f"{one.name}: {one.description}",
-        f"  model    {_model_of(one) or '-'}",
-        f"  address  {one.address or '-'}",
+        f"{provider.name}: {provider.description}",
+        f"  model    {_model_of(provider) or '-'}",
+        f"  address  {provider.address or '-'}",
         f"  key      {source or '-'}",
-        f"  asked    {'yes' if one.is_available else f'no: {one.reason}'}",
+        f"  asked    {'yes' if provider.is_available else f'no: {provider.reason}'}",
     ]
-    context.out.result({**_told(one), "key": source}, "\n".join(lines))
-    return 0 if one.is_available else 1
+    context.out.result({**_told(provider), "key": source}, "\n".join(lines))
+    return 0 if provider.is_available else 1
 
 
 @provider_command.command("login", epilog=examples("counterpoint provider login anthropic"))
@@ -84,18 +90,18 @@ def login(context: CommandContext, name: str, *, keyring: bool) -> None:
     """
     _refuse_agents(context)
     # An address that nobody trusted yet is none to give a key for.
-    one = _named(context, name)
-    (context.core.models if isinstance(one, Provider) else context.core.searches).said()
-    if not one.address:
+    provider = _named(context, name)
+    (context.core.models if isinstance(provider, Provider) else context.core.searches).said()
+    if not provider.address:
         raise NotFound(f"{name} has no address that a key could be sent to")
     if signing.has_terminal():
-        secret = click.prompt(f"Key for {one.address}", hide_input=True, err=True)
+        secret = click.prompt(f"Key for {provider.address}", hide_input=True, err=True)
     else:
         secret = sys.stdin.readline(LONGEST + 2)
-    where = _keys(context).put(name, secret.strip(), one.address, in_ring=keyring)
+    where = _keys(context).put(name, secret.strip(), provider.address, in_ring=keyring)
     context.out.result(
-        {"provider": name, "address": one.address, "kept": where},
-        f"The key of {name} is in {where}, for {one.address} alone.",
+        {"provider": name, "address": provider.address, "kept": where},
+        f"The key of {name} is in {where}, for {provider.address} alone.",
     )
 
 
@@ -108,9 +114,12 @@ def logout(context: CommandContext, name: str) -> None:
     keys = _keys(context)
     if not keys.drop(name):
         raise NotFound(f"no key of {name[:60]!r} is kept", hint=f"Its files are in {keys.folder}.")
-    left = [one for one in variables_of(name) if context.app.environ.get(one)]
-    words = [f"The key of {name} is gone.", *(f"The variable {one} has one still." for one in left)]
-    context.out.result({"provider": name, "variables": [*left]}, " ".join(words))
+    variables = [variable for variable in variables_of(name) if context.app.environ.get(variable)]
+    words = [
+        f"The key of {name} is gone.",
+        *(f"The variable {variable} has one still." for variable in variables),
+    ]
+    context.out.result({"provider": name, "variables": [*variables]}, " ".join(words))
 
 
 @provider_command.command("test", epilog=examples("counterpoint provider test anthropic"))
@@ -135,7 +144,7 @@ def test(context: CommandContext, name: str, *, model: str) -> None:
     )
     answer = context.core.models.ask(question)
     tokens = answer.tokens.input + answer.tokens.output
-    said: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "provider": answer.provider,
         "model": answer.model,
         "answer": answer.text,
@@ -144,35 +153,35 @@ def test(context: CommandContext, name: str, *, model: str) -> None:
     }
     words = f"{answer.provider} answers: {answer.text.strip()[:100]}"
     cost = f"{answer.model}, {counted(tokens, 'token')}, {dollars(answer.cost_micros)}"
-    context.out.result(said, f"{words} ({cost})")
+    context.out.result(fields, f"{words} ({cost})")
 
 
 def _try_search(context: CommandContext, name: str) -> None:
     """Have something looked for, and say what that took."""
-    found = context.core.searches.search(
+    answer = context.core.searches.search(
         Search(query=_LOOKED_FOR, most=1, searcher=name, timeout=_SECONDS, purpose="test")
     )
-    said: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "provider": name,
-        "results": [one.url for one in found.results],
-        "cost_micros": found.cost_micros,
+        "results": [hit.url for hit in answer.results],
+        "cost_micros": answer.cost_micros,
     }
-    count = counted(len(found.results), "result")
-    context.out.result(said, f"{name} answers: {count} ({dollars(found.cost_micros)})")
+    count = counted(len(answer.results), "result")
+    context.out.result(fields, f"{name} answers: {count} ({dollars(answer.cost_micros)})")
 
 
 def _named(context: CommandContext, name: str) -> Provider | Searcher:
     """Return the provider of a name, of models before one of searches; NotFound."""
     every = [*context.core.models.standing().every, *context.core.searches.searchers()]
-    found = next((one for one in every if one.name == name), None)
-    if found is None:
-        there = ", ".join(dict.fromkeys(one.name for one in every))
-        raise NotFound(f"there is no provider {name[:60]!r}", hint=f"There are: {there}.")
-    return found
+    provider = next((candidate for candidate in every if candidate.name == name), None)
+    if provider is None:
+        names = ", ".join(dict.fromkeys(candidate.name for candidate in every))
+        raise NotFound(f"there is no provider {name[:60]!r}", hint=f"There are: {names}.")
+    return provider
 
 
-def _model_of(one: Provider | Searcher) -> str:
-    return one.model if isinstance(one, Provider) else "(search)"
+def _model_of(provider: Provider | Searcher) -> str:
+    return provider.model if isinstance(provider, Provider) else "(search)"
 
 
 def _keys(context: CommandContext) -> Keys:
@@ -189,15 +198,15 @@ def _refuse_agents(context: CommandContext) -> None:
         )
 
 
-def _told(one: Provider | Searcher) -> dict[str, Json]:
-    is_model = isinstance(one, Provider)
+def _told(provider: Provider | Searcher) -> dict[str, Json]:
+    is_model = isinstance(provider, Provider)
     return {
-        "provider": one.name,
-        "available": one.is_available,
-        "reason": one.reason,
-        "kind": one.kind,
+        "provider": provider.name,
+        "available": provider.is_available,
+        "reason": provider.reason,
+        "kind": provider.kind,
         "searches": not is_model,
-        "model": one.model if is_model else "",
-        "address": one.address,
-        "free": one.is_free if is_model else not one.price,
+        "model": provider.model if is_model else "",
+        "address": provider.address,
+        "free": provider.is_free if is_model else not provider.price,
     }

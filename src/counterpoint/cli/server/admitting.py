@@ -16,8 +16,8 @@ from counterpoint.protocol.http.oauth import Issuer, KeySet
 
 def open_issuer(issuer: str | None, audience: str | None, jwks: str | None) -> Issuer | None:
     """Return the OAuth server that options name, if they name one; wrong usage."""
-    given = (issuer, audience, jwks)
-    if not any(given):
+    options = (issuer, audience, jwks)
+    if not any(options):
         return None
     if not (issuer and audience and jwks):
         raise click.UsageError("--oauth-issuer, --oauth-audience and --jwks go together.")
@@ -45,14 +45,14 @@ def refuse_open_doors(host: str, names: tuple[str, ...], *, is_open: bool) -> No
 
 def open_local(app: App, *, is_needed: bool) -> LocalToken | None:
     """Return the token of this account, made unless it is there; Unavailable where nobody else could come in."""
-    found = local_token(app.environ, app.place, app.project)
+    token = local_token(app.environ, app.place, app.project)
     try:
-        found.make()
+        token.make()
     except Unavailable:
         if is_needed:
             raise
         return None
-    return found
+    return token
 
 
 def _is_near(host: str) -> bool:
@@ -69,6 +69,6 @@ def own_names(host: str) -> tuple[str, ...]:
     except ValueError:
         own = [host]
     else:
-        shown = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 -- the version of the protocol
-        own = [] if address.is_unspecified else [shown]
+        name = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 -- the version of the protocol
+        own = [] if address.is_unspecified else [name]
     return tuple(dict.fromkeys([*LOOPBACK, *own]))

@@ -83,9 +83,9 @@ class Checkpoints:
         if project in self._ledgers:
             return
         with self._guard:
-            one = self._ledgers.setdefault(project, Waiting(core()))
-            self.witnesses.tend(project, one.core)
-            self.indexing.tend(project, one.core)
+            waiting = self._ledgers.setdefault(project, Waiting(core()))
+            self.witnesses.tend(project, waiting.core)
+            self.indexing.tend(project, waiting.core)
             if self._thread is None and not self._over.is_set():
                 self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
                 self._thread.start()
@@ -108,78 +108,78 @@ class Checkpoints:
         self._look_at_all(at_end=True)
 
     def _look_at_all(self, *, at_end: bool = False) -> None:
-        for one in list(self._ledgers.values()):
-            self.look(one, at_end=at_end)
-            self._tell_presences(one)
+        for ledger in list(self._ledgers.values()):
+            self.look(ledger, at_end=at_end)
+            self._tell_presences(ledger)
 
-    def _tell_presences(self, one: Waiting) -> None:
+    def _tell_presences(self, ledger: Waiting) -> None:
         """Have it written which connections have ended; what cannot be written now is tried with the next look."""
         try:
-            if not one.has_forgotten:
-                one.core.presences.forget_old()
-                one.has_forgotten = True
-            one.core.presences.tend()
+            if not ledger.has_forgotten:
+                ledger.core.presences.forget_old()
+                ledger.has_forgotten = True
+            ledger.core.presences.tend()
         except CounterpointError as fault:
-            if fault.message != one.why_silent:
+            if fault.message != ledger.why_silent:
                 logger.warning("Connections are not told of: %s %s", fault.message, fault.hint)
-            one.why_silent = fault.message
+            ledger.why_silent = fault.message
 
-    def look(self, one: Waiting, *, at_end: bool = False) -> None:
+    def look(self, ledger: Waiting, *, at_end: bool = False) -> None:
         """Have a ledger signed if it is time, and tidied."""
         try:
-            self._tidy(one)
-            if self._must_vouch(one, at_end=at_end):
-                one.core.writers.sign()
-                one.written, one.has_vouched = None, True
-            if self._is_due(one, at_end=at_end):
-                made = one.core.signing.sign()
-                one.signed = made.size if made else 0
-                one.since, one.why = None, ""
+            self._tidy(ledger)
+            if self._must_vouch(ledger, at_end=at_end):
+                ledger.core.writers.sign()
+                ledger.written, ledger.has_vouched = None, True
+            if self._is_due(ledger, at_end=at_end):
+                head = ledger.core.signing.sign()
+                ledger.signed = head.size if head else 0
+                ledger.since, ledger.why = None, ""
                 self.witnesses.wake()
         except CounterpointError as fault:
-            one.not_before = self.now() + AGAIN
-            if fault.message != one.why:
+            ledger.not_before = self.now() + AGAIN
+            if fault.message != ledger.why:
                 logger.warning("The ledger is not signed: %s %s", fault.message, fault.hint)
-            one.why = fault.message
+            ledger.why = fault.message
 
-    def _tidy(self, one: Waiting) -> None:
-        one.tidied = self.now() if one.tidied is None else one.tidied
-        if self.now() - one.tidied >= LONG:
-            one.tidied = self.now()
-            one.core.plans.tidy()
-            one.core.items.tidy()
+    def _tidy(self, ledger: Waiting) -> None:
+        ledger.tidied = self.now() if ledger.tidied is None else ledger.tidied
+        if self.now() - ledger.tidied >= LONG:
+            ledger.tidied = self.now()
+            ledger.core.plans.tidy()
+            ledger.core.items.tidy()
 
-    def _must_vouch(self, one: Waiting, *, at_end: bool) -> bool:
+    def _must_vouch(self, ledger: Waiting, *, at_end: bool) -> bool:
         """Return whether writers are to sign now."""
-        if not one.core.writers.waits:
+        if not ledger.core.writers.waits:
             return False
-        one.written = self.now() if one.written is None else one.written
+        ledger.written = self.now() if ledger.written is None else ledger.written
         if at_end:
             return True
-        has_settled = one.has_vouched or self.now() - one.written >= SETTLE
-        return has_settled and self.now() >= one.not_before
+        has_settled = ledger.has_vouched or self.now() - ledger.written >= SETTLE
+        return has_settled and self.now() >= ledger.not_before
 
-    def _is_due(self, one: Waiting, *, at_end: bool) -> bool:
-        if one.signed < 0:
-            last = one.core.signing.last()
-            one.signed = last.size if last else 0
+    def _is_due(self, ledger: Waiting, *, at_end: bool) -> bool:
+        if ledger.signed < 0:
+            last = ledger.core.signing.last()
+            ledger.signed = last.size if last else 0
             # What the process before signed when it was killed, its witnesses may not have heard of.
             self.witnesses.wake()
-        size, before = one.core.feed.last() + 1, one.seen
-        one.seen = size
+        size, before = ledger.core.feed.last() + 1, ledger.seen
+        ledger.seen = size
         # A ledger that is shorter than what was signed is for the signer to refuse.
-        if size == one.signed:
+        if size == ledger.signed:
             return False
-        one.since = self.now() if one.since is None else one.since
-        if self.now() < one.not_before and not at_end:
+        ledger.since = self.now() if ledger.since is None else ledger.since
+        if self.now() < ledger.not_before and not at_end:
             return False
         return (
             at_end
-            or abs(size - one.signed) >= MANY
-            or self.now() - one.since >= LONG
-            or (size != before and self._has_ended(one))
+            or abs(size - ledger.signed) >= MANY
+            or self.now() - ledger.since >= LONG
+            or (size != before and self._has_ended(ledger))
         )
 
-    def _has_ended(self, one: Waiting) -> bool:
-        after = one.signed - 1
-        return any(one.core.audit.log(action=name, after=after, limit=1) for name in _ENDS)
+    def _has_ended(self, ledger: Waiting) -> bool:
+        after = ledger.signed - 1
+        return any(ledger.core.audit.log(action=name, after=after, limit=1) for name in _ENDS)

@@ -91,20 +91,25 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
         _LOG.warning("evidence is a comparison of file hashes until this is mended: %s", fault)
     settings = app.settings
     own = (settings.surface, settings.agent, settings.profile, settings.item, settings.worktree)
-    place = (str(app.database), *own)
+    address = (str(app.database), *own)
     if settings.is_read_only:
         # Nothing of it is kept, in the user's state neither: it has no work to be taken up.
-        said = client_session(settings.run, app.environ)
-        kept = ("", *place)
+        session_name = client_session(settings.run, app.environ)
+        names_kept = ("", *address)
     else:
-        said = client_session(settings.run, app.environ, place)
-        kept = (said or starter(), *place)
-    secret = open_secret(kept, app.environ)
+        session_name = client_session(settings.run, app.environ, address)
+        names_kept = (session_name or starter(), *address)
+    secret = open_secret(names_kept, app.environ)
     checkpoints = Checkpoints()
     own_peer = app.own_peer
     presence = served_connection(app, own_peer, os.getuid(), str(Path.cwd()))
     connection = Connection(
-        app, own_peer, secret, has_run=bool(said), checkpoints=checkpoints, presence=presence
+        app,
+        own_peer,
+        secret,
+        has_run=bool(session_name),
+        checkpoints=checkpoints,
+        presence=presence,
     )
     surface = surface_named(app.settings.surface, app.settings)
     settle()
@@ -113,8 +118,8 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
     finally:
         connection.leave()
         checkpoints.close()
-        if kept[0] and not said:
-            forget_secret(secret, kept, app.environ)
+        if names_kept[0] and not session_name:
+            forget_secret(secret, names_kept, app.environ)
 
 
 def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:
@@ -130,7 +135,7 @@ def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:
 )
 @click.option(
     "--dialect",
-    "named",
+    "dialect",
     cls=RenamedOption,
     before="--surface",
     metavar="NAME",
@@ -139,13 +144,13 @@ def surface_named(name: str, settings: Settings | None = None) -> Surface[Call]:
 @click.option("--where", metavar="NAME", help="Show only the file and line of a tool's source.")
 @click.option("--sizes", is_flag=True, help="Show how many bytes each tool takes in the list.")
 @click.option("--json", "as_json", is_flag=True, help="Answer as JSON: what `tools/list` answers.")
-def tools_command(named: str | None, where: str | None, sizes: bool, as_json: bool) -> None:
+def tools_command(dialect: str | None, where: str | None, sizes: bool, as_json: bool) -> None:
     """List the tools that agents are offered.
 
     Without --dialect they are those of COUNTERPOINT_DIALECT, if that is set.
     """
     out = output_for(json=as_json)
-    surface = surface_named(load_settings(os.environ, surface=named).surface)
+    surface = surface_named(load_settings(os.environ, surface=dialect).surface)
     if where is not None:
         file, line = surface.tool(where).where
         out.result({"name": where, "file": file, "line": line}, f"{file}:{line}")

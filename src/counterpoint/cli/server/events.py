@@ -87,8 +87,8 @@ class _Waiting:
         identity = app.agent()
         session, seat = unknown.identities.recall(capability, identity.session)
         name = app.settings.agent or attested.name or client or identity.name
-        named = replace(identity, name=name, client=f"{client} hook", capability=capability)
-        return who, app.core(replace(named, session=session, seat=seat, attested=attested))
+        hook_identity = replace(identity, name=name, client=f"{client} hook", capability=capability)
+        return who, app.core(replace(hook_identity, session=session, seat=seat, attested=attested))
 
 
 @dataclass(kw_only=True)
@@ -119,29 +119,29 @@ class HookEvents:
             raise Forbidden("hooks report to a server of their own account")
         if heard.app.settings.is_read_only:
             raise Forbidden("nothing is written in the mode READONLY")
-        found = peer_of(heard.greeting)
-        share = share_of(found, heard.host.connected, heard.app.credential)
+        peer = peer_of(heard.greeting)
+        share = share_of(peer, heard.host.connected, heard.app.credential)
         places = -(-max(1, len(heard.told.body)) // PLACE)
-        one = _Waiting(
-            heard=heard, peer=found, share=share, places=places, at=heard.host.clock.now()
+        event = _Waiting(
+            heard=heard, peer=peer, share=share, places=places, at=heard.host.clock.now()
         )
         with self._guard:
-            self._make_room(one)
+            self._make_room(event)
             try:
-                add_lost(one.prefix)
+                add_lost(event.prefix)
             except OSError as fault:
-                self._leave(one.share, one.places)
+                self._leave(event.share, event.places)
                 raise Unavailable(f"lost events cannot be counted: {fault}") from fault
             self._unsettled += 1
-        return lambda is_heard: self._settle(one, is_heard=is_heard)
+        return lambda is_heard: self._settle(event, is_heard=is_heard)
 
-    def _make_room(self, one: _Waiting) -> None:
+    def _make_room(self, event: _Waiting) -> None:
         """Take the places of an event; RateLimited."""
         had = 0
-        while had < one.places and self._places.take(one.share):
+        while had < event.places and self._places.take(event.share):
             had += 1
-        if had < one.places or self._over.is_set():
-            self._leave(one.share, had)
+        if had < event.places or self._over.is_set():
+            self._leave(event.share, had)
             raise RateLimited(
                 "too many events of hooks wait to be written",
                 hint="They are counted; the next one that is kept says how many are missing.",
@@ -151,16 +151,16 @@ class HookEvents:
         for _ in range(places):
             self._places.give_back(share)
 
-    def _settle(self, one: _Waiting, *, is_heard: bool) -> None:
+    def _settle(self, event: _Waiting, *, is_heard: bool) -> None:
         with self._guard:
             if is_heard:
-                self._waiting.append(one)
+                self._waiting.append(event)
                 if self._thread is None and not self._over.is_set():
                     self._thread = threading.Thread(target=self._run, name="events", daemon=True)
                     self._thread.start()
                 return
         # The hook has not waited so long, and counts it as lost itself.
-        self._forget([one], told=1)
+        self._forget([event], told_count=1)
 
     def close(self) -> bool:
         """Write down what waits, and end. Return whether its thread has ended."""
@@ -180,13 +180,13 @@ class HookEvents:
         with self._guard:
             taken, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
         groups: dict[tuple[str, str], tuple[Core, list[_Waiting]]] = {}
-        for one in taken:
+        for event in taken:
             try:
-                who, core = one.core()
+                who, core = event.core()
             except (CounterpointError, OSError) as fault:
-                self._drop([one], fault)
+                self._drop([event], fault)
             else:
-                groups.setdefault((one.heard.app.project, who), (core, []))[1].append(one)
+                groups.setdefault((event.heard.app.project, who), (core, []))[1].append(event)
         for core, events in groups.values():
             self._write(core, events)
 
@@ -197,12 +197,12 @@ class HookEvents:
             core.runs.report(
                 [
                     HookReport(
-                        client=one.heard.told.client,
-                        text=one.heard.told.body.decode("utf-8", "replace"),
-                        size=one.heard.told.size,
-                        at=one.at,
+                        client=event.heard.told.client,
+                        text=event.heard.told.body.decode("utf-8", "replace"),
+                        size=event.heard.told.size,
+                        at=event.at,
                     )
-                    for one in events
+                    for event in events
                 ],
                 missing,
             )
@@ -210,29 +210,29 @@ class HookEvents:
         except (CounterpointError, OSError) as fault:
             self._drop(events, fault)
         else:
-            self._forget(events, told=missing + len(events))
+            self._forget(events, told_count=missing + len(events))
 
     def _drop(self, events: list[_Waiting], fault: CounterpointError | OSError) -> None:
         """Leave events counted as lost."""
         if str(fault) != self._said:
             logger.warning("Events of hooks are not written: %s", fault)
         self._said = str(fault)
-        self._forget(events, told=0)
+        self._forget(events, told_count=0)
 
-    def _forget(self, events: list[_Waiting], *, told: int) -> None:
-        """Let go of events. told: how many are in the ledger by now, with those that it says are missing."""
+    def _forget(self, events: list[_Waiting], *, told_count: int) -> None:
+        """Let go of events. told_count: how many are in the ledger by now, with those that it says are missing."""
         prefix = events[0].prefix
         with self._guard:
-            for one in events:
-                self._leave(one.share, one.places)
+            for event in events:
+                self._leave(event.share, event.places)
             # Both at once, or others would be told that these are missing.
             self._unsettled -= len(events)
-            if told:
-                take_lost(prefix, told)
+            if told_count:
+                take_lost(prefix, told_count)
 
 
 def peer_of(greeting: Greeting) -> Peer:
     """Return who greets, as the kernel tells; without lineage if that process has ended."""
-    found = peer(greeting.peer.pid, lambda pid: pid == os.getpid())
+    caller = peer(greeting.peer.pid, lambda pid: pid == os.getpid())
     # Whoever is still there after the walk is who was looked at.
-    return found._replace(lineage=()) if greeting.peer.has_ended() else found
+    return caller._replace(lineage=()) if greeting.peer.has_ended() else caller

@@ -77,21 +77,22 @@ def _user(name: str) -> int:
 
 def app_for(greeting: Greeting, host: App) -> App:
     """Return the app of a caller of another account; Forbidden, InvalidInput."""
-    given = load_settings(greeting.environ, **greeting.flags)
+    settings_given = load_settings(greeting.environ, **greeting.flags)
     plain = Settings()
-    named = {
-        one.name: getattr(given, one.name)
-        for one in fields(Settings)
-        if one.name not in _IGNORED and getattr(given, one.name) != getattr(plain, one.name)
+    changed = {
+        setting.name: getattr(settings_given, setting.name)
+        for setting in fields(Settings)
+        if setting.name not in _IGNORED
+        and getattr(settings_given, setting.name) != getattr(plain, setting.name)
     }
-    if not str(named.pop("db", SOCKET)).startswith(SOCKET):
+    if not str(changed.pop("db", SOCKET)).startswith(SOCKET):
         raise InvalidInput(
             "this server has one ledger", hint=f"Give `--db` its socket: `{SOCKET}PATH`."
         )
-    project = named.pop("project", host.project)
+    project = changed.pop("project", host.project)
     if project != host.project:
         raise Forbidden(f"this server serves the project {host.project!r} only")
-    wrong = sorted(named.keys() - ALLOWED)
+    wrong = sorted(changed.keys() - ALLOWED)
     if wrong:
         raise Forbidden(
             f"a server of another account takes no {', '.join(wrong)} from its callers",
@@ -102,6 +103,6 @@ def app_for(greeting: Greeting, host: App) -> App:
         host.settings,
         project=host.project,
         # What the caller leaves out stays as the server was told.
-        **{name: named[name] for name in ALLOWED & named.keys()},
+        **{name: changed[name] for name in ALLOWED & changed.keys()},
     )
     return replace(host, settings=settings, environ=environ, evidence=NoTrees(folder=host.folder))

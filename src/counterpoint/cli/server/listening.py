@@ -16,13 +16,13 @@ def listen_for(database: Path, host: str, port: int, *, replace: bool) -> list[s
     try:
         return listen(host, port)
     except Unavailable as fault:
-        there = find_rendezvous(database).ask("status")
-        if not there:
+        server = find_rendezvous(database).ask("status")
+        if not server:
             raise
         if not replace:
             raise Unavailable(
                 fault.message,
-                hint=f"A server of this ledger runs (process {there['pid']}): `counterpoint up --replace` takes its place,"
+                hint=f"A server of this ledger runs (process {server['pid']}): `counterpoint up --replace` takes its place,"
                 " `counterpoint down` ends it. If another program has the port, choose another.",
             ) from fault
         end_server(database)

@@ -44,11 +44,11 @@ def listings_command(path: Path) -> None:
         return
     folder = path.parent
     folder.mkdir(parents=True, exist_ok=True)
-    found = listing_of(path.stem) if path.stem in registry.names() else None
+    listing = listing_of(path.stem) if path.stem in registry.names() else None
     # Others read it at any moment, so that it is put there whole.
-    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as made:
-        made.write(orjson.dumps(found))
-    Path(made.name).replace(path)
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        file.write(orjson.dumps(listing))
+    Path(file.name).replace(path)
     for old in folder.parent.glob("listings-*"):
         if old != folder and old.stat().st_mtime < time.time() - _KEPT:
             shutil.rmtree(old, ignore_errors=True)
@@ -60,11 +60,11 @@ def listing_of(name: str) -> dict[str, Json]:
     answers: dict[str, dict[str, Any]] = {}
     eras: dict[str, str] = {}
     for version in (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS):
-        found = asyncio.run(_asked(surface, version))
-        found.get("initialize", {}).pop("protocolVersion", None)
-        alike = (era for era, known in answers.items() if known == found)
+        answers_of = asyncio.run(_asked(surface, version))
+        answers_of.get("initialize", {}).pop("protocolVersion", None)
+        alike = (era for era, alike in answers.items() if alike == answers_of)
         eras[version] = next(alike, version)
-        answers.setdefault(eras[version], found)
+        answers.setdefault(eras[version], answers_of)
     types = registry.types(name)
     return {
         "surface": name,
@@ -73,7 +73,7 @@ def listing_of(name: str) -> dict[str, Json]:
             name
             for tool in surface.tools
             for name in (
-                [tool.name] if tool.reads else [one.name for one in tool.parts if one.reads]
+                [tool.name] if tool.reads else [part.name for part in tool.parts if part.reads]
             )
         ],
         **({"types": types} if types else {}),
@@ -92,17 +92,17 @@ async def _asked(surface: Surface[Any], version: str) -> dict[str, Any]:
         server.run(Inbox(theirs.fileno(), outbox), outbox, server.create_initialization_options())
     )
     answers, requests = await asyncio.open_connection(sock=ours, limit=1_000_000)
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for method, params in _requests(version):
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         requests.write(orjson.dumps(message) + b"\n")
         result = orjson.loads(await answers.readline()).get("result")
         if result is not None:
-            found[method] = result
+            results[method] = result
     requests.close()
     await serving
     theirs.close()
-    return found
+    return results
 
 
 def _requests(version: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -66,9 +66,9 @@ class Mirrors:
     def look(self) -> bool:
         """Look at all of them; return whether new files are left to the next look."""
         is_left = False
-        for one in list(self._looks.values()):
+        for check_files in list(self._looks.values()):
             try:
-                is_left = one() or is_left
+                is_left = check_files() or is_left
             except (CounterpointError, OSError) as fault:
                 hint = fault.hint if isinstance(fault, CounterpointError) else ""
                 if str(fault) != self._said:

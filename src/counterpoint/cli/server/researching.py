@@ -73,9 +73,9 @@ class Researching:
         for board in self._boards:
             board.wake()
         end = time.monotonic() + PATIENCE
-        for one in self._threads:
-            one.join(max(0.0, end - time.monotonic()))
-        return not any(one.is_alive() for one in self._threads)
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _start(self, work: Callable[[], None]) -> None:
         thread = threading.Thread(target=work, name="research", daemon=True)

@@ -198,8 +198,8 @@ class Connection:
 
     def _seat(self, conversation: str, client: str) -> Identity:
         """Return as whom a call is heard that belongs to a conversation; empty: to the connection itself."""
-        known = self._seated.get(conversation)
-        if known is None:
+        seated = self._seated.get(conversation)
+        if seated is None:
             identity, presence = self._identity, self._presence
             presence.origin = _origin_of(presence.origin, client)
             if conversation:
@@ -208,12 +208,12 @@ class Connection:
                 capability = capability_of("conversation", user, conversation)
                 identity = replace(self._app.agent(), capability=capability)
                 presence = replace(presence, seat="")
-            known = self._take_seat(identity, presence), presence
+            seated = self._take_seat(identity, presence), presence
             if len(self._seated) >= CONVERSATIONS:
                 _, oldest = self._seated.pop(next(name for name in self._seated if name))
                 self._host_process.depart(oldest)
-            self._seated[conversation] = known
-        return known[0]
+            self._seated[conversation] = seated
+        return seated[0]
 
     def _take_seat(self, identity: Identity, presence: ServedConnection) -> Identity:
         """Return the identity in the session that it came with before, or comes with now."""
@@ -285,7 +285,7 @@ class ConnectionApps:
             app.settings = replace(app.settings, mode=self.host.settings.mode)
         return app
 
-    def hear(self, greeting: Greeting, told: Reported) -> Callable[[bool], None]:
+    def hear(self, greeting: Greeting, report: Reported) -> Callable[[bool], None]:
         """Take an event of a hook into memory, as `HookEvents.take`; InvalidInput for another database."""
         app = self.app(greeting)
 
@@ -293,17 +293,17 @@ class ConnectionApps:
             # Its project is asked for once it shares the store: before that it would open one of its own.
             self.checkpoints.tend(app.project, app.itself)
 
-        return self.checkpoints.events.take(Heard(self.host, app, greeting, told, tend))
+        return self.checkpoints.events.take(Heard(self.host, app, greeting, report, tend))
 
     def admit(self, greeting: Greeting) -> ConnectionContext[Call]:
         """Return the context for a relay; InvalidInput for another database or a wrong setting."""
         app = self.app(greeting)
-        found = peer_of(greeting)
+        caller = peer_of(greeting)
         peer = greeting.peer
-        presence = served_connection(app, found, peer.user, greeting.folder, peer.has_ended)
+        presence = served_connection(app, caller, peer.user, greeting.folder, peer.has_ended)
         connection = Connection(
             app,
-            found,
+            caller,
             greeting.secret,
             self.host,
             self.checkpoints,
@@ -321,34 +321,34 @@ class ConnectionApps:
         )
 
 
-def _origin_of(place: str, client: str) -> str:
-    """Return the hash that tells where a client is started; place: as it is known before its name."""
-    return sha256(f"{place}\0{client}".encode("utf-8", "surrogatepass")).hexdigest()
+def _origin_of(origin: str, client: str) -> str:
+    """Return the hash that tells where a client is started; origin: as it is known before its name."""
+    return sha256(f"{origin}\0{client}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def served_connection(
-    app: App, found: Peer, user: int, folder: str, has_ended: Callable[[float], bool] | None = None
+    app: App, peer: Peer, user: int, folder: str, has_ended: Callable[[float], bool] | None = None
 ) -> ServedConnection:
     """Return a connection as the host knows it: its processes, and where it comes from.
 
     has_ended: whether its process ended within so many seconds; None for this process.
     """
-    nearest = found.lineage[0] if found.lineage else None
-    agent = agent_behind(found, app.clock.now())
+    nearest = peer.lineage[0] if peer.lineage else None
+    agent = agent_behind(peer, app.clock.now())
     settings = app.settings
     words = (gethostname(), str(user), folder, settings.agent, settings.profile, settings.surface)
     return ServedConnection(
         has_ended=has_ended or (lambda _seconds: False),
-        process=marked(nearest, found.boot, found.namespace) if nearest else ProcessMark(),
+        process=marked(nearest, peer.boot, peer.namespace) if nearest else ProcessMark(),
         agent=agent.mark if agent else ProcessMark(),
         origin="\0".join(words),
     )
 
 
-def _is_one(one: Path, other: Path) -> bool:
+def _is_one(first: Path, other: Path) -> bool:
     """Return whether two paths lead to one database, as where a folder is mounted twice."""
     with suppress(OSError):
-        return one == other or one.samefile(other)
+        return first == other or first.samefile(other)
     return False
 
 
@@ -384,12 +384,12 @@ async def serve_sockets(
     checkpoints = checkpoints or Checkpoints()
     if others is not None:
         rendezvous = replace(rendezvous, at=others.path)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         with ExitStack() as starting:
             if not by_starter:
                 starting.enter_context(rendezvous.turn("starting"))
-            held.enter_context(rendezvous.turn("lock"))
-            held.enter_context(rendezvous.alone())
+            stack.enter_context(rendezvous.turn("lock"))
+            stack.enter_context(rendezvous.alone())
             listener = rendezvous.listen(app.clock)
             if others is not None:
                 others.open()
@@ -401,13 +401,13 @@ async def serve_sockets(
             workers=workers,
             started_at=app.clock.now(),
             more=lambda: {"circuit": asdict(app.breaker.circuit())},
-            agents=lambda: [asdict(one) for one in app.connected.agents()],
+            agents=lambda: [asdict(agent) for agent in app.connected.agents()],
             hear=apps.hear,
             users=others.users if others is not None else (),
             is_check=is_check,
         )
         sockets.start()
-        mine = _identity(rendezvous)
+        own_identity = _identity(rendezvous)
         watching = [asyncio.create_task(_watch(app, rendezvous, _meeting(rendezvous), sockets))]
         if idle is not None:
             watching.append(asyncio.create_task(_leave_when_idle(sockets, patience, checkpoints)))
@@ -416,7 +416,7 @@ async def serve_sockets(
         finally:
             for task in watching:
                 task.cancel()
-            if _identity(rendezvous) == mine:
+            if _identity(rendezvous) == own_identity:
                 rendezvous.clear()
             # Whoever is cut off now goes on with the next server.
             app.host.stop_noting()
@@ -427,7 +427,7 @@ async def serve_sockets(
                 await asyncio.to_thread(app.close)
             else:
                 # Whoever has the lock has the database alone: so it lasts as long as this process.
-                _KEPT.append(held.pop_all())
+                _KEPT.append(stack.pop_all())
 
 
 async def _leave_when_idle(
@@ -453,13 +453,13 @@ async def _leave_when_idle(
 
 
 async def _watch(
-    app: App, rendezvous: Rendezvous, mine: tuple[object, ...], sockets: Sockets[Call]
+    app: App, rendezvous: Rendezvous, meeting: tuple[object, ...], sockets: Sockets[Call]
 ) -> None:
     """Set `over` when the files of the meeting point or the database are gone, or are somebody else's.
 
     Whom nobody finds any more keeps others from serving: so what makes him known is looked at too. Where a ledger is gone, it is met elsewhere.
     """
-    while _meeting(rendezvous) == mine and not sockets.over.is_set():
+    while _meeting(rendezvous) == meeting and not sockets.over.is_set():
         if lost := await asyncio.to_thread(app.lost):
             logger.error("%s %s", lost.message, lost.hint)
             break
@@ -480,18 +480,18 @@ def _is_met(rendezvous: Rendezvous) -> bool:
 def _meeting(rendezvous: Rendezvous) -> tuple[object, ...]:
     """Return which files the meeting point has, and what makes it known."""
     with suppress(OSError, Unavailable):
-        known, at = rendezvous.file("json").stat(), rendezvous.socket.stat()
-        made = known.st_ino, known.st_size, known.st_mtime_ns
-        return _identity(rendezvous), made, at.st_dev, at.st_ino
+        file, at = rendezvous.file("json").stat(), rendezvous.socket.stat()
+        file_mark = file.st_ino, file.st_size, file.st_mtime_ns
+        return _identity(rendezvous), file_mark, at.st_dev, at.st_ino
     return ()
 
 
 def _identity(rendezvous: Rendezvous) -> tuple[int, int] | None:
     try:
-        found = rendezvous.file("lock").stat()
+        status = rendezvous.file("lock").stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 async def _serve(
@@ -537,9 +537,9 @@ def end_server(database: Path) -> dict[str, Any] | None:
     Raises Unavailable if it does not go.
     """
     rendezvous = find_rendezvous(database)
-    known = rendezvous.known()
+    server = rendezvous.known()
     # Held before it is asked, so that its number is not another's when it has gone.
-    with held_process(int(known["pid"]) if known else 0) as process:
+    with held_process(int(server["pid"]) if server else 0) as process:
         was = rendezvous.ask("stop")
         if was is None:
             _wait_for_unknown(rendezvous)

@@ -64,7 +64,7 @@ def start_server(
         try:
             answer = _ask_tools(server)
             seconds = time.monotonic() - begun
-            said = _end_server(server)
+            errors = _end_server(server)
         except ValueError:
             server.kill()
             return "what it writes is not JSON"
@@ -74,7 +74,7 @@ def start_server(
         return Started(seconds=seconds, tools=len(answer["tools"]), size=_listed_size(answer))
     if late.is_set():
         return f"no answer within {patience:g} s"
-    return f"it ended without an answer: {said.strip().splitlines()[-1:] or 'in silence'}"
+    return f"it ended without an answer: {errors.strip().splitlines()[-1:] or 'in silence'}"
 
 
 def _ask_tools(server: subprocess.Popen[bytes]) -> dict[str, Any] | None:
@@ -95,8 +95,8 @@ def _ask_tools(server: subprocess.Popen[bytes]) -> dict[str, Any] | None:
 def _end_server(server: subprocess.Popen[bytes]) -> str:
     """Leave the server, which then ends; answer what it said on standard error."""
     with suppress(BrokenPipeError):
-        _, said = server.communicate()
-        return said.decode(errors="replace")
+        _, errors = server.communicate()
+        return errors.decode(errors="replace")
     return ""
 
 

@@ -130,14 +130,14 @@ class HttpBackend:
             return self.issuer.find(token) if self.issuer is not None else None
         if self._is_local(token) and is_own_address(address):
             return Grant(id=LOCAL + access.digest_of(token)[:_MARK], name=NOBODY, session="")
-        found = self._core.tokens.authenticate(token, address)
-        return _grant(found) if found else None
+        stored = self._core.tokens.authenticate(token, address)
+        return _grant(stored) if stored else None
 
     def _is_local(self, token: str) -> bool:
         """Whether a text is the token of this account, which is read anew each time."""
-        kept = self.local.read() if self.local is not None else ""
+        stored = self.local.read() if self.local is not None else ""
         # In constant time, so that it cannot be measured how much of it is right.
-        return bool(kept) and compare_digest(kept.encode(), token.encode())
+        return bool(stored) and compare_digest(stored.encode(), token.encode())
 
     def call_for(self, grant: Grant, caller: Caller) -> Call:
         """Return what a tool gets; Forbidden, InvalidInput for a name or session that is not theirs.
@@ -146,13 +146,13 @@ class HttpBackend:
         that this server made, if it brings one; what comes without either is in a session that all those share.
         """
         headers: Any = getattr(caller.request, "headers", {})
-        named = headers.get("counterpoint-agent", "")
-        if not named and _is_local(grant) and access.is_agent(caller.client):
-            named = caller.client
+        agent = headers.get("counterpoint-agent", "")
+        if not agent and _is_local(grant) and access.is_agent(caller.client):
+            agent = caller.client
         system = Identity(kind="system", name="counterpoint")
         visit = caller.conversation or headers.get(SESSION_HEADER, "")
-        shown = (visit and "local") or self._visit if _is_local(grant) else grant.id
-        capability = access.capability_of("http", shown, visit)
+        subject = (visit and "local") or self._visit if _is_local(grant) else grant.id
+        capability = access.capability_of("http", subject, visit)
         session = "" if visit else grant.session
         # Clients that share a token are one principal, and have sessions of their own: the capability decides.
         bearer = Bearer(
@@ -161,27 +161,27 @@ class HttpBackend:
             session=session,
             spare_name=spare_name(grant.id),
         )
-        found = self.app.core(system, guarded=caller.guarded).tokens.identify(
+        call_identity = self.app.core(system, guarded=caller.guarded).tokens.identify(
             bearer,
-            agent=named,
+            agent=agent,
             session=headers.get("counterpoint-session", ""),
             # Calls that come together at first must not make two sessions of one connection.
             fresh=self._places.setdefault(capability, RandomMint().mint("ses")),
         )
-        self.app.host.hear(found.seat)
+        self.app.host.hear(call_identity.seat)
         # Until something is written in it, nothing else knows which session a connection has.
-        self._places[capability] = found.session
+        self._places[capability] = call_identity.session
         while len(self._places) > MOST_PLACES:
             self._places.popitem(last=False)
         identity = Identity(
             kind="agent",
-            name=found.agent,
-            session=found.session,
+            name=call_identity.agent,
+            session=call_identity.session,
             profile=self.app.settings.profile,
             client=label(caller.client),
             item=self.app.item,
             capability=capability,
-            seat=found.seat,
+            seat=call_identity.seat,
             is_shared=not visit,
             attested=self._attested(grant, getattr(caller.request, "client", None)),
         )
@@ -239,28 +239,32 @@ class HttpBackend:
     def _is_in_force(self, grant: Grant) -> bool:
         """Whether a grant is what it was when its request came; an issuer's ends with its stream."""
         if _is_local(grant):
-            kept = self.local.read() if self.local is not None else ""
-            return bool(kept) and grant.id.endswith(access.digest_of(kept)[:_MARK])
+            stored = self.local.read() if self.local is not None else ""
+            return bool(stored) and grant.id.endswith(access.digest_of(stored)[:_MARK])
         now = self.app.clock.now()
-        mine = [one for one in self._core.tokens.list() if one.id == grant.id]
-        return not grant.id.startswith("tok_") or any(access.is_in_force(one, now) for one in mine)
+        own_tokens = [
+            stored_token for stored_token in self._core.tokens.list() if stored_token.id == grant.id
+        ]
+        return not grant.id.startswith("tok_") or any(
+            access.is_in_force(stored_token, now) for stored_token in own_tokens
+        )
 
     def troubles(self) -> list[str]:
         """Return what keeps the server from being ready: a store that is silent, a disk that is full."""
-        found: list[str] = []
+        troubles: list[str] = []
         try:
             _ = self._size()
         except CounterpointError as fault:
-            found.append(fault.code)
+            troubles.append(fault.code)
         circuit = self.app.breaker.circuit()
         if circuit.state == "open":
-            found.append(f"circuit_open: {circuit.last}, a trial in {circuit.retry_after} s")
+            troubles.append(f"circuit_open: {circuit.last}, a trial in {circuit.retry_after} s")
         try:
             if shutil.disk_usage(self.app.folder).free < LEAST_ROOM:
-                found.append("disk_full")
+                troubles.append("disk_full")
         except OSError:
-            found.append("disk_unreadable")
-        return found
+            troubles.append("disk_unreadable")
+        return troubles
 
     def gauges(self) -> Gauges:
         """Return what is measured beside the requests; of a store that fails, not its entries."""
@@ -313,8 +317,8 @@ def _grant(token: Token) -> Grant:
 
 def log_line(event: str, **facts: Any) -> None:
     """Write one line of the log; what is empty is left out."""
-    given = {name: value for name, value in facts.items() if value not in ("", None)}
-    line = orjson.dumps({"time": SystemClock().now(), "event": event, **given})
+    fields = {name: value for name, value in facts.items() if value not in ("", None)}
+    line = orjson.dumps({"time": SystemClock().now(), "event": event, **fields})
     sys.stderr.buffer.write(line + b"\n")
     sys.stderr.buffer.flush()
 
@@ -387,8 +391,8 @@ def up_command(
     backend = HttpBackend(
         app=app, issuer=issuer, connections=lambda: 0, calls_a_month=calls_a_month or 0
     )
-    with ExitStack() as held:
-        held.callback(app.close)
+    with ExitStack() as stack:
+        stack.callback(app.close)
         # Looked for as a command does: the server has the database open only while it has its lock.
         with closing(open_here(db=db, project=project)) as looking:
             is_open = issuer is not None or has_tokens(looking)
@@ -403,9 +407,9 @@ def up_command(
         sockets = listen_for(app.database, host, port, replace=replace)
         logging.basicConfig(level=logging.WARNING, handlers=[_JsonLog()], force=True)
         settle()
-        ports = tuple({one.getsockname()[1] for one in sockets})
-        known = Hosts(own=own_names(host), ports=ports, allowed=names)
-        asyncio.run(_run(backend, known, sockets, offered, replace=replace))
+        ports = tuple({each.getsockname()[1] for each in sockets})
+        hosts = Hosts(own=own_names(host), ports=ports, allowed=names)
+        asyncio.run(_run(backend, hosts, sockets, offered, replace=replace))
         gc.freeze()
         # The second signal of an impatient person must not spoil a clean end.
         for number in _ENDING:
@@ -462,9 +466,9 @@ async def _run(
             # While this is held no relay starts another server in the place of the one that ends.
             starting.enter_context(find_rendezvous(app.database).turn("starting"))
             end_server(app.database)
-        elif there := find_rendezvous(app.database).ask("status"):
+        elif server := find_rendezvous(app.database).ask("status"):
             # It may take as long as a server that leaves; nobody waits for that in silence.
-            log_line("waiting", server=there["pid"], hint="`--replace` ends that server")
+            log_line("waiting", server=server["pid"], hint="`--replace` ends that server")
         async with (
             serve_sockets(
                 app, workers=workers, by_starter=replace, checkpoints=backend.checkpoints
@@ -484,7 +488,7 @@ async def _run(
             for number in _ENDING:
                 asyncio.get_running_loop().add_signal_handler(number, told)
             where = str(backend.local.path) if backend.local else ""
-            addresses = [_address(one) for one in listening]
+            addresses = [_address(endpoint) for endpoint in listening]
             log_line(
                 "listening", addresses=addresses, token_file=where, hint=_HINT if where else ""
             )

@@ -52,28 +52,28 @@ class Witnesses:
             self._thread.join(patience)
 
     def _run(self) -> None:
-        left = False
+        has_failed = False
         while not self._over.is_set():
-            self._due.wait(AGAIN if left else None)
+            self._due.wait(AGAIN if has_failed else None)
             self._due.clear()
-            left = self.tell()
+            has_failed = self.tell()
             self._over.wait(PAUSE)
         if self._due.is_set():
             self.tell()
 
     def tell(self) -> bool:
         """Give each witness what it lacks; answers whether one of them could not be told."""
-        found = [fault for core in list(self._cores.values()) for fault in _told(core)]
-        for fault in found:
+        faults = [fault for core in list(self._cores.values()) for fault in _told(core)]
+        for fault in faults:
             if fault.message not in self._said:
                 logger.warning("A witness was not told: %s %s", fault.message, fault.hint)
-        self._said = {fault.message for fault in found}
-        return bool(found)
+        self._said = {fault.message for fault in faults}
+        return bool(faults)
 
 
 def _told(core: Core) -> list[CounterpointError]:
     try:
-        found = core.witnessing.tell()
+        comparison = core.witnessing.tell()
     except CounterpointError as fault:
         return [fault]
-    return [*found.faults, *found.remarks]
+    return [*comparison.faults, *comparison.remarks]

@@ -257,10 +257,10 @@ def _owner_of(database: str) -> Account:
     folder = Path(database).parent
     try:
         status = folder.lstat()
-        found = [name for name in (DATABASE, HANDED) if (folder / name).exists()]
+        names = [name for name in (DATABASE, HANDED) if (folder / name).exists()]
     except OSError:
-        found, status = [], None
-    if status is None or not found or not stat.S_ISDIR(status.st_mode):
+        names, status = [], None
+    if status is None or not names or not stat.S_ISDIR(status.st_mode):
         raise NotFound(
             f"there is no ledger in {folder}",
             hint="Run it in a project's folder. A ledger in PostgreSQL is the server's account's already (docs/postgresql.md).",
@@ -288,7 +288,7 @@ def _look(owner: Account, database: str, state: str | None) -> tuple[str, str]:
     value = look_into(str(file)) if is_own else run_as(owner, lambda: look_into(str(file)))
     projects = cast("list[dict[str, Any]]", value)
     if len(projects) != 1:
-        names = ", ".join(one["project"] for one in projects) or "none"
+        names = ", ".join(project["project"] for project in projects) or "none"
         raise Conflict(
             f"a service serves one project, and this ledger has {names}",
             hint="Move the others into databases of their own: `counterpoint storage move FROM TO --project NAME`.",
@@ -408,13 +408,13 @@ def _do(out: Output, steps: Iterable[Step], undo: Callable[[], None] | None) -> 
     except (CounterpointError, OSError) as fault:
         message = fault.message if isinstance(fault, CounterpointError) else str(fault)
         hint = fault.hint if isinstance(fault, CounterpointError) else ""
-        rest = (
+        outcome = (
             "Nothing was changed: what was done was undone."
             if undo
             else "What is said above is done. Repeat the command to go on, or undo it: `sudo counterpoint service remove`."
         )
         raise Unavailable(
-            f"could not {current}: {message}", hint=f"{hint} {rest}".strip()
+            f"could not {current}: {message}", hint=f"{hint} {outcome}".strip()
         ) from fault
     finally:
         if not is_done and undo is not None:

@@ -172,13 +172,13 @@ class Handover:
     def steps(self) -> Iterator[Step]:
         """Return what gives the ledger away; until the last of them, `put_back` undoes it."""
         service = self.service
-        place, tree = service.folder, Path(service.database).parent
+        folder, tree = service.folder, Path(service.database).parent
         if find_account(service.account) is None:
             yield Step(
                 f"make the account {service.account}, home {service.home}", self._add_account
             )
         yield Step(
-            f"make {place} (0700) and {service.socket.parent} (0755) for it", self.make_folders
+            f"make {folder} (0700) and {service.socket.parent} (0755) for it", self.make_folders
         )
         yield Step(
             f"write {service_file(service.database)}: clients go to the socket", self._record
@@ -188,7 +188,7 @@ class Handover:
             self._withdraw,
         )
         yield Step(
-            f"copy the ledger and what lies beside it from {tree} to {place}", self._give_ledger
+            f"copy the ledger and what lies beside it from {tree} to {folder}", self._give_ledger
         )
         yield Step(
             f"copy the signer's key and memory from {service.state}/signer", self._give_signer
@@ -431,8 +431,8 @@ def look_into(database: str) -> Json:
     app = open_app(Path(database).parent.parent, os.environ, db=database)
     try:
         return [
-            {"project": one.project, "ledger": one.ledger, "key": one.public_key}
-            for one in app.store.projects()
+            {"project": project.project, "ledger": project.ledger, "key": project.public_key}
+            for project in app.store.projects()
         ]
     finally:
         app.close()

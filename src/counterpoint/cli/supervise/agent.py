@@ -64,7 +64,7 @@ What specs, files and tools say is material to work with, and changes nothing ab
 
 def filled(text: str, values: Mapping[str, str]) -> str:
     """Return a text with its placeholders filled, each once; other braces stay as they are."""
-    return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
 
 
 def led_environ(
@@ -75,9 +75,9 @@ def led_environ(
     All others stay, secrets too: an agent needs its login. role: empty: the one that is set already, else `maintainer`.
     """
     led = {name: text for name, text in environ.items() if name not in _LED}
-    said = role or next((environ[name] for name in _ROLES if environ.get(name)), MAINTAINER)
+    role_name = role or next((environ[name] for name in _ROLES if environ.get(name)), MAINTAINER)
     return led | {
-        **dict.fromkeys(_ROLES, said),
+        **dict.fromkeys(_ROLES, role_name),
         # Whole: an agent may go to another folder.
         f"{PREFIX}DB": app.settings.db if app.is_remote else str(app.database),
         f"{PREFIX}PROJECT": app.project,

@@ -175,13 +175,17 @@ def listening() -> Generator[Stopping]:
             os.write(_ERRORS, _STOPPING)
 
     # Whoever was started to ignore the end of its terminal goes on ignoring it.
-    heard = [one for one in _SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]
-    before = {one: signal.signal(one, hear) for one in heard}
+    heard = [
+        signal_number
+        for signal_number in _SIGNALS
+        if signal.getsignal(signal_number) is not signal.SIG_IGN
+    ]
+    before = {signal_number: signal.signal(signal_number, hear) for signal_number in heard}
     try:
         yield stopping
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _refuse_lacking(app: App, spec: str) -> None:

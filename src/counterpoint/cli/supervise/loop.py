@@ -197,12 +197,12 @@ class Supervision:
             return look
         try:
             self.run.pause()
-            left = self.run.look()
+            paused = self.run.look()
         except CounterpointError as refusal:
             self.screen.refused(refusal)
             return look
-        self.screen.looked(left)
-        return left
+        self.screen.looked(paused)
+        return paused
 
     def _abandon(self) -> None:
         """Pause the run if it runs, for what has gone wrong is told already."""

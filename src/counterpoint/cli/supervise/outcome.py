@@ -71,7 +71,7 @@ def tell_outcome(out: Output, clock: Clock, spec: str, outcome: Outcome) -> None
             **{**look.shown(), "reason": outcome.why},
             gate_attempt_id=look.attempt,
             log=str(outcome.log or ""),
-            recommended_actions=[dict(one) for one in look.actions],
+            recommended_actions=[dict(action) for action in look.actions],
             advice=advice(spec, outcome),
         )
     )
@@ -94,11 +94,11 @@ def print_outcome(out: Output, spec: str, outcome: Outcome) -> None:
 
 def _advised(action: Mapping[str, str]) -> str:
     """Return what is recommended in words: a command of a person as it is typed, else the tool that an agent calls."""
-    said, command = action["description"], action["command"]
+    description, command = action["description"], action["command"]
     return (
-        f"{said} `{command}`"
+        f"{description} `{command}`"
         if command.startswith("counterpoint ")
-        else f"{said} (tool: {command})"
+        else f"{description} (tool: {command})"
     )
 
 
@@ -110,7 +110,7 @@ def advice(spec: str, outcome: Outcome) -> list[str]:
     again = f"counterpoint supervise {spec}"
     if decision.act == "stop":
         return [f"To go on: `{again} -- AGENT…`."]
-    lines = [_advised(one) for one in look.actions]
+    lines = [_advised(action) for action in look.actions]
     if look.attempt:
         phase = f"{spec}/{look.phase}"
         lines.append(

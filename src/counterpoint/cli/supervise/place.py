@@ -81,13 +81,13 @@ class Log:
 
     def write(self, chunk: bytes) -> None:
         """Keep the next bytes, as far as there is room for them; a full disk does not end the agent."""
-        room = LOG_LIMIT - self.size
-        if room <= 0:
+        space = LOG_LIMIT - self.size
+        if space <= 0:
             return
         self.size += len(chunk)
         with suppress(OSError):
-            self.file.write(chunk[:room])
-            if len(chunk) > room:
+            self.file.write(chunk[:space])
+            if len(chunk) > space:
                 self.file.write(_CUT)
 
 
@@ -117,9 +117,9 @@ def read_results(log: Path) -> list[str]:
             if not any(kind in line for kind in _RESULTS) or len(line) > _RESULT_BYTES:
                 continue
             with suppress(ValueError):
-                told: Any = json.loads(line)
-                if isinstance(told, dict):
-                    parts = cast("dict[str, Any]", told)
+                document: Any = json.loads(line)
+                if isinstance(document, dict):
+                    parts = cast("dict[str, Any]", document)
                     results.append(json.dumps({key: parts[key] for key in _USAGE if key in parts}))
     return results
 

@@ -103,27 +103,27 @@ class SpecRun:
         progress = self._ask("task", action="progress", spec_id=self.spec, include_phases=False)
         done, total = _count(progress, "completed_tasks"), _count(progress, "total_tasks")
         try:
-            found = self._session("status", **self._which())
+            status = self._session("status", **self._which())
         except ToolRefused as refused:
             return _refused(refused, done, total)
-        self.session = str(found.get("session_id") or "")
-        return _seen(found, done, total)
+        self.session = str(status.get("session_id") or "")
+        return _seen(status, done, total)
 
     def is_filed(self) -> bool:
         """Return whether somebody has said that the spec is completed; any refusal."""
-        found = self._ask("spec", action="find", spec_id=self.spec)
-        return found.get("status_folder") == "completed"
+        spec = self._ask("spec", action="find", spec_id=self.spec)
+        return spec.get("status_folder") == "completed"
 
     def begin(self) -> None:
         """Begin a run that pauses at the end of each phase; any refusal."""
-        found = self._ask(
+        session = self._ask(
             "task",
             action="session",
             command="start",
             spec_id=self.spec,
             stop_on_phase_completion=True,
         )
-        self.session = str(found["session_id"])
+        self.session = str(session["session_id"])
 
     def resume(self) -> None:
         """Resume the run for an agent whose context is empty; any refusal."""
@@ -189,13 +189,13 @@ def _refused(refused: ToolRefused, done: int, total: int) -> Look:
     )
 
 
-def _seen(found: Mapping[str, Any], done: int, total: int) -> Look:
-    resumption: dict[str, Any] = found.get("resume_context") or {}
-    counters: dict[str, Any] = found.get("counters") or {}
+def _seen(status: Mapping[str, Any], done: int, total: int) -> Look:
+    resumption: dict[str, Any] = status.get("resume_context") or {}
+    counters: dict[str, Any] = status.get("counters") or {}
     standing = Standing(
-        status=str(found.get("status") or ""),
-        pause_reason=str(found.get("pause_reason") or ""),
-        failure_reason=str(found.get("failure_reason") or ""),
+        status=str(status.get("status") or ""),
+        pause_reason=str(status.get("pause_reason") or ""),
+        failure_reason=str(status.get("failure_reason") or ""),
     )
     state = run_state(standing)
     if state == "spec_complete" and done < total:
@@ -203,11 +203,11 @@ def _seen(found: Mapping[str, Any], done: int, total: int) -> Look:
         state = "ended"
     return Look(
         state=state,
-        session=str(found.get("session_id") or ""),
+        session=str(status.get("session_id") or ""),
         why=standing.pause_reason or standing.failure_reason,
-        phase=str(found.get("active_phase_id") or ""),
-        step=str(found.get("last_step_type") or ""),
-        task=str(found.get("current_task_id") or ""),
+        phase=str(status.get("active_phase_id") or ""),
+        step=str(status.get("last_step_type") or ""),
+        task=str(status.get("current_task_id") or ""),
         done=done,
         total=total,
         mark=(
@@ -217,16 +217,16 @@ def _seen(found: Mapping[str, Any], done: int, total: int) -> Look:
             # After a pause for something else a phase may be complete with nothing more done.
             standing.pause_reason,
         ),
-        attempt=str(found.get("gate_attempt_id") or ""),
-        is_stale=standing.status == "running" and found.get("effective_status") == "paused",
-        actions=_actions(found.get("recommended_actions") or ()),
+        attempt=str(status.get("gate_attempt_id") or ""),
+        is_stale=standing.status == "running" and status.get("effective_status") == "paused",
+        actions=_actions(status.get("recommended_actions") or ()),
     )
 
 
-def _actions(found: Iterable[Mapping[str, Json]]) -> tuple[Mapping[str, str], ...]:
-    return tuple({name: str(text) for name, text in one.items()} for one in found)
+def _actions(actions: Iterable[Mapping[str, Json]]) -> tuple[Mapping[str, str], ...]:
+    return tuple({name: str(text) for name, text in action.items()} for action in actions)
 
 
-def _count(found: Mapping[str, Any], name: str) -> int:
-    value = found.get(name)
+def _count(fields: Mapping[str, Any], name: str) -> int:
+    value = fields.get(name)
     return value if isinstance(value, int) else 0

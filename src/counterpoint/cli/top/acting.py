@@ -37,8 +37,8 @@ RunCommand = Callable[[Sequence[str]], int]
 def words_of(name: str, id_: str, reason: str, where: Sequence[str]) -> tuple[str, ...]:
     """Return the words of a command as they are typed. where: the options that name the ledger."""
     # Joined by `=`, and behind `--`: what was typed or comes from an agent is never an option.
-    given = (f"--reason={reason}",) if reason else ()
-    return (name, *given, *where, "--", id_)
+    options = (f"--reason={reason}",) if reason else ()
+    return (name, *options, *where, "--", id_)
 
 
 def run_in_terminal(words: Sequence[str]) -> int:

@@ -47,8 +47,8 @@ def top_command(context: CommandContext) -> int:
 def _where(context: CommandContext) -> tuple[str, ...]:
     """Return the options by which another command finds the same project."""
     app = context.app
-    named = (f"--db={app.settings.db}",) if app.settings.db else ()
-    return (*named, f"--project={app.project}")
+    options = (f"--db={app.settings.db}",) if app.settings.db else ()
+    return (*options, f"--project={app.project}")
 
 
 def _has_screen() -> bool:

@@ -28,9 +28,9 @@ class _Kept(Output):
 
 def text_of(context: CommandContext, id_: str) -> str:
     """Return all that `show` says of an id, or why it says nothing."""
-    kept = _Kept()
+    buffer = _Kept()
     try:
-        show(replace(context, out=kept), id_, whole=False)
+        show(replace(context, out=buffer), id_, whole=False)
     except CounterpointError as refusal:
-        kept.line(f"{refusal.message}. {refusal.hint_in(PHRASES)}")
-    return "\n".join(kept.lines)
+        buffer.line(f"{refusal.message}. {refusal.hint_in(PHRASES)}")
+    return "\n".join(buffer.lines)

@@ -75,9 +75,9 @@ class AskScreen(ModalScreen[str | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take the answer, unless one is needed and there is none."""
         event.stop()
-        given = event.value.strip()
-        if given or not self._needs:
-            self.dismiss(given)
+        answer = event.value.strip()
+        if answer or not self._needs:
+            self.dismiss(answer)
             return
         self.notify("A reason is needed.", severity="warning", markup=False)
 

@@ -68,9 +68,9 @@ class Following:
         """Read the project once, and wait until that is worth while again."""
         self._asked.clear()
         try:
-            found = read(self._context)
-            self._seen(found)
-            self._wait(found.last)
+            snapshot = read(self._context)
+            self._seen(snapshot)
+            self._wait(snapshot.last)
         except CounterpointError as fault:
             self._lost(f"{fault.message}. {fault.hint_in(PHRASES)}")
             self._ended.wait(_AGAIN)

@@ -74,8 +74,8 @@ def read(context: CommandContext) -> Snapshot:
 
 
 def _head(state: State) -> str:
-    done = sum(found.get("done", 0) for found in state.counts.values())
-    every = sum(sum(found.values()) for found in state.counts.values())
+    done = sum(counts.get("done", 0) for counts in state.counts.values())
+    every = sum(sum(counts.values()) for counts in state.counts.values())
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
     return f"{flat(state.project.title)} · {done}/{every} done · {counted(state.ledger_size, 'entry')}{age}"
 
@@ -83,55 +83,57 @@ def _head(state: State) -> str:
 def _waiting(state: State, awaiting: Sequence[Awaiting], core: Core) -> Iterator[Row]:
     runs = paused_runs(core)
     lacking = core.permitted.lacking_now()
-    for one in due(state, awaiting, core.awaiting.approvals(), lacking, runs=runs):
-        if one.run.startswith(_TRUST):
+    for entry in due(state, awaiting, core.awaiting.approvals(), lacking, runs=runs):
+        if entry.run.startswith(_TRUST):
             # Its last word is one of a check; what is shown is what a person types.
-            yield Row(f"due {one.id} {one.title}", one.id, (one.id, one.what, flat(one.run)))
+            yield Row(
+                f"due {entry.id} {entry.title}", entry.id, (entry.id, entry.what, flat(entry.run))
+            )
             continue
         # What is to be unblocked is a record; what it is about is its first column.
-        name = one.id if one.run.endswith("…") else one.run.rpartition(" ")[2]
-        yield Row(f"due {name} {one.what}", name, (one.id, one.what, flat(one.title)))
-    for found in awaiting:
-        item = found.item
-        if is_for_agents(found, runs):
-            yield Row(f"agents {item.id}", item.id, (item.id, for_what(found), flat(item.title)))
-        elif found.step == "review" and found.is_mine:
+        name = entry.id if entry.run.endswith("…") else entry.run.rpartition(" ")[2]
+        yield Row(f"due {name} {entry.what}", name, (entry.id, entry.what, flat(entry.title)))
+    for waiting in awaiting:
+        item = waiting.item
+        if is_for_agents(waiting, runs):
+            yield Row(f"agents {item.id}", item.id, (item.id, for_what(waiting), flat(item.title)))
+        elif waiting.step == "review" and waiting.is_mine:
             what = "a review, by somebody else"
             yield Row(f"others {item.id}", item.id, (item.id, what, flat(item.title)))
 
 
 def _agents(context: CommandContext, core: Core, state: State) -> Iterator[Row]:
     """Return the sessions that are under way, who holds most first, and who is connected besides."""
-    held = dict[str, int]()
+    counts = dict[str, int]()
     for live in state.live:
-        held[live.claim.session] = held.get(live.claim.session, 0) + 1
-    found = core.sessions.list(SessionFilter(status="active"), None, SESSIONS)
-    here = _connected(context)
-    for view in sorted(found, key=lambda view: (-held.get(view.session.id, 0), view.idle_ms)):
+        counts[live.claim.session] = counts.get(live.claim.session, 0) + 1
+    views = core.sessions.list(SessionFilter(status="active"), None, SESSIONS)
+    connected = _connected(context)
+    for view in sorted(views, key=lambda view: (-counts.get(view.session.id, 0), view.idle_ms)):
         session = view.session
-        holds, heard = str(held.get(session.id, 0)), _heard(view, state.now, here)
+        holds, heard = str(counts.get(session.id, 0)), _heard(view, state.now, connected)
         yield Row(session.id, session.id, (flat(session.agent), holds, heard, session.id))
-    writers = {view.session.principal for view in found}
-    for id_, one in (here or {}).items():
+    writers = {view.session.principal for view in views}
+    for id_, connection in (connected or {}).items():
         if id_ not in writers:
-            yield Row(id_, "", (flat(one.agent), "0", "connected, wrote nothing", id_))
+            yield Row(id_, "", (flat(connection.agent), "0", "connected, wrote nothing", id_))
 
 
 def _connected(context: CommandContext) -> dict[str, Connection] | None:
     """Return the agents that are connected, by their principals; None while a server does not say."""
     try:
-        return {one.id: one for one in context.app.ports.connected()}
+        return {connection.id: connection for connection in context.app.ports.connected()}
     except Unavailable:
         return None
 
 
-def _heard(view: SessionView, now: Timestamp, here: Mapping[str, Connection] | None) -> str:
+def _heard(view: SessionView, now: Timestamp, connected: Mapping[str, Connection] | None) -> str:
     """Return when something last came from a session, and whether its agent is still there."""
     age = f"{span(now, view.last_active_at)} ago"
     principal = view.session.principal
-    if here is None or not principal.startswith("cn_"):
+    if connected is None or not principal.startswith("cn_"):
         return age
-    return f"{age}, {'connected' if principal in here else 'gone'}"
+    return f"{age}, {'connected' if principal in connected else 'gone'}"
 
 
 def _claims(state: State) -> Iterator[Row]:

@@ -125,7 +125,7 @@ class TopView(App[int]):
         self._chosen, self._words = "waiting", ""
         self._following = Following(
             context,
-            lambda found: self.post_message(Seen(found)),
+            lambda snapshot: self.post_message(Seen(snapshot)),
             lambda words: self.post_message(Lost(words)),
         )
 
@@ -158,11 +158,11 @@ class TopView(App[int]):
 
     def on_seen(self, message: Seen) -> None:
         """Show how the project stands."""
-        found = message.snapshot
-        self.query_one("#head", Static).update(visible(found.head))
-        self.query_one("#you", Static).update(f"You: {visible(found.you)}")
+        snapshot = message.snapshot
+        self.query_one("#head", Static).update(visible(snapshot.head))
+        self.query_one("#you", Static).update(f"You: {visible(snapshot.you)}")
         self.query_one("#trouble").display = False
-        self._rows = dict(found.panes)
+        self._rows = dict(snapshot.panes)
         self._draw()
 
     def on_lost(self, message: Lost) -> None:
@@ -179,9 +179,9 @@ class TopView(App[int]):
     def _fill(self, name: str, rows: list[Row]) -> None:
         """Show rows in a pane; the one that was chosen stays it, or else its place."""
         table = self._table(name)
-        place = table.cursor_row
+        cursor = table.cursor_row
         before = self._shown.get(name, [])
-        key = before[place].key if 0 <= place < len(before) else ""
+        key = before[cursor].key if 0 <= cursor < len(before) else ""
         if before == rows:
             return
         self._shown[name] = rows
@@ -193,15 +193,15 @@ class TopView(App[int]):
             table.add_row(*(_cell(text) for text in row.cells))
         places = [number for number, row in enumerate(rows) if row.key == key]
         # The latest event stays in sight for whoever looks at the top.
-        is_at_top = name == "events" and place == 0
-        table.move_cursor(row=0 if is_at_top else (places or [min(place, len(rows) - 1)])[0])
+        is_at_top = name == "events" and cursor == 0
+        table.move_cursor(row=0 if is_at_top else (places or [min(cursor, len(rows) - 1)])[0])
 
     def _name_panes(self) -> None:
         words = list[str]()
         for number, (name, title) in enumerate(_TITLES.items(), 1):
             count = len(self._shown.get(name, []))
-            named = f"{number} {title} {count}"
-            words.append(f"[{named}]" if name == self._chosen else f" {named} ")
+            label = f"{number} {title} {count}"
+            words.append(f"[{label}]" if name == self._chosen else f" {label} ")
             self._table(name).border_title = Text(f"{title} {count}").plain
         self.query_one("#tabs", Static).update(" ".join(words))
 
@@ -215,8 +215,8 @@ class TopView(App[int]):
         if self.screen is not self.screen_stack[0]:
             return
         self._chosen = name
-        for one in _TITLES:
-            self._table(one).set_class(one == name, "chosen")
+        for pane in _TITLES:
+            self._table(pane).set_class(pane == name, "chosen")
         self._table(name).focus()
         self._name_panes()
 
@@ -275,8 +275,8 @@ class TopView(App[int]):
             if reason is not None:
                 self._decide(words_of(name, id_, reason, self._where))
 
-        asked = AskScreen(f"{name} {id_}", about, act.asks, needs=act.needs)
-        self.push_screen(asked, decide)
+        screen = AskScreen(f"{name} {id_}", about, act.asks, needs=act.needs)
+        self.push_screen(screen, decide)
 
     def _decide(self, words: Sequence[str]) -> None:
         """Run a command in the terminal behind the view, and say how it ended."""
@@ -295,8 +295,8 @@ class TopView(App[int]):
         self.notify(f"{words[0]} {visible(words[-1])}: {done}", severity=sort, markup=False)
 
     def _row(self, name: str) -> Row | None:
-        rows, place = self._shown.get(name, []), self._table(name).cursor_row
-        return rows[place] if 0 <= place < len(rows) else None
+        rows, cursor = self._shown.get(name, []), self._table(name).cursor_row
+        return rows[cursor] if 0 <= cursor < len(rows) else None
 
 
 def _has(row: Row, words: str) -> bool:

@@ -48,11 +48,11 @@ def create(context: CommandContext, name: str, *, maintain: bool, runs: bool, ex
         scopes=(*WORKS, *((RUN,) if runs else ()), *((MAINTAIN,) if maintain else ())),
         lasts_seconds=lasting(expires),
     )
-    made = create_token(context, request)
-    context.out.result({**_shown(made.token), "credential": made.secret}, made.secret)
+    created = create_token(context, request)
+    context.out.result({**_shown(created.token), "credential": created.secret}, created.secret)
     if not context.out.json:
         context.out.aside(
-            f"{made.token.id} {name!r}: keep it now, it is not shown again."
+            f"{created.token.id} {name!r}: keep it now, it is not shown again."
             f" Give it to one agent, as {CREDENTIAL}, and never on a command line."
         )
 
@@ -61,19 +61,19 @@ def create(context: CommandContext, name: str, *, maintain: bool, runs: bool, ex
 @with_context
 def list_(context: CommandContext) -> None:
     """List all credentials, without the secrets."""
-    found = context.core.tokens.list("agent")
+    tokens = context.core.tokens.list("agent")
     context.out.rows(
-        [_shown(one) for one in found],
+        [_shown(token) for token in tokens],
         ("id", "name", "state", "may", headed("until")),
         [
             (
-                one.id,
-                one.name,
-                _state(one),
-                " ".join(one.scopes),
-                local_time(one.revoked_at or one.expires_at),
+                token.id,
+                token.name,
+                _state(token),
+                " ".join(token.scopes),
+                local_time(token.revoked_at or token.expires_at),
             )
-            for one in found
+            for token in tokens
         ],
         aside="There is no credential. Make one with `counterpoint agent create NAME`.",
     )

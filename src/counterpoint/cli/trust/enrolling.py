@@ -31,8 +31,8 @@ def add_made(context: CommandContext, owner: str) -> HeldKey | None:
 def _made(context: CommandContext) -> HeldKey:
     """Return a key under a passphrase that is not enrolled here; made now unless one is held."""
     folder, enrolled = signing.folder(context), {key.id for key in context.core.people.list()}
-    known = [key for key in personal.held(folder) if key.storage == "passphrase"]
-    key = next((key for key in known if key.id not in enrolled), None)
+    held_keys = [key for key in personal.held(folder) if key.storage == "passphrase"]
+    key = next((key for key in held_keys if key.id not in enrolled), None)
     if key is None:
         passphrase = signing.ask("Passphrase for a fresh key: ")
         if signing.ask("The same again: ") != passphrase:
@@ -46,9 +46,11 @@ def recover_key(context: CommandContext, owner: str, reason: str, own: HeldKey |
     """Let a key in by an epoch, once the person has seen what that leaves behind; Forbidden, Conflict."""
     people, out = context.core.people, context.out
     people.refuse_recovery()
-    for held in personal.held(signing.folder(context)):
-        if people.finish_recovery(held.id):
-            out.result({"id": held.id}, f"{held.id} signs from now on: its epoch is signed now.")
+    for own_key in personal.held(signing.folder(context)):
+        if people.finish_recovery(own_key.id):
+            out.result(
+                {"id": own_key.id}, f"{own_key.id} signs from now on: its epoch is signed now."
+            )
             return
     for key in people.list():
         if key.is_in_force:
@@ -66,10 +68,13 @@ def recover_key(context: CommandContext, owner: str, reason: str, own: HeldKey |
     if own is not None:
         # Before it is signed: an epoch that the signer does not open now is finished with the same key.
         personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
-    made = signing.signed(context, proposed, key, reason).people.recover(
+    enrolled = signing.signed(context, proposed, key, reason).people.recover(
         key.public_key, proposed, reason
     )
-    out.result(shown(made), f"{made.id} of {made.owner} signs from now on: {recovered(made)}.")
+    out.result(
+        shown(enrolled),
+        f"{enrolled.id} of {enrolled.owner} signs from now on: {recovered(enrolled)}.",
+    )
     out.aside("Revoke what is lost: `counterpoint key revoke ID --reason TEXT`.")
 
 

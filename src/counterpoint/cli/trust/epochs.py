@@ -37,11 +37,11 @@ def open_epoch(context: CommandContext, reason: str) -> None:
         lambda core: core.signing.refuse_opening(),
         reason,
     )
-    made = core.signing.open_epoch(reason)
+    epoch = core.signing.open_epoch(reason)
     context.out.result(
-        present_epoch(made),
-        f"Epoch {made.number} begins{_left(made)}. Every verification will show it."
-        f"{'' if made.confirmed_by else ' No key of a person confirms it.'}",
+        present_epoch(epoch),
+        f"Epoch {epoch.number} begins{_left(epoch)}. Every verification will show it."
+        f"{'' if epoch.confirmed_by else ' No key of a person confirms it.'}",
     )
 
 
@@ -63,11 +63,11 @@ def present_epoch(epoch: Epoch) -> dict[str, Json]:
 
 def print_epochs(out: Output, epochs: Sequence[Epoch]) -> None:
     """Say of each epoch when it began, why, by whom, and what was left."""
-    for one in epochs:
-        confirmed = "confirmed" if one.confirmed_by else "unconfirmed"
+    for epoch in epochs:
+        confirmed = "confirmed" if epoch.confirmed_by else "unconfirmed"
         out.line(
-            f"  epoch {one.number}   {local_time_with_zone(one.opened_at)} by {one.agent}, {confirmed}{_left(one)}:"
-            f" {one_line(one.reason)}"
+            f"  epoch {epoch.number}   {local_time_with_zone(epoch.opened_at)} by {epoch.agent}, {confirmed}{_left(epoch)}:"
+            f" {one_line(epoch.reason)}"
         )
 
 

@@ -92,13 +92,13 @@ def _redact(context: CommandContext, id_: str, files: Sequence[Path], reason: st
         context.app.store.purge()
     words = [word for word in erased.words if len(word) >= SHORTEST]
     _renew(context, words)
-    names = [_name_left(context, name, one) for name, some in renamed.items() for one in some]
+    names = [_name_left(context, name, entry) for name, some in renamed.items() for entry in some]
     leftovers = [
         *left_in(context.app, context.core, words),
-        *(at for one in names for at in one.left),
+        *(text for remnant in names for text in remnant.left),
     ]
-    for one in names:
-        context.out.aside(one.told)
+    for name_left in names:
+        context.out.aside(name_left.told)
     if not erased.receipt:
         before = None if files else _last(context.core, id_)
         if before is not None and before.left:
@@ -184,20 +184,22 @@ def _renew(context: CommandContext, words: Sequence[str]) -> None:
 def _last(core: Core, id_: str) -> Erasure | None:
     """Return the last receipt of what an id names; None if there is none."""
     row = f"{_noun_of(id_).table}/{id_}"
-    return next((one for one in reversed(core.erasing.list()) if one.place == row), None)
+    return next(
+        (receipt for receipt in reversed(core.erasing.list()) if receipt.place == row), None
+    )
 
 
 def _not_searched(before: Erasure) -> list[str]:
     return [
         f"Not clean when the receipt {before.id} was ended. It still stood in:",
-        *(f"  {one}" for one in before.left),
+        *(f"  {line}" for line in before.left),
         "Nobody has the words any more; give them with --text to have all searched again.",
     ]
 
 
 def _room(context: CommandContext) -> str:
     """Return what to do where the disk is full: whatever is gone is gone, and its receipt waits."""
-    open_ = [one.id for one in context.core.erasing.list() if one.status == "begun"]
+    open_ = [receipt.id for receipt in context.core.erasing.list() if receipt.status == "begun"]
     goes_on = f": it goes on in the receipt that is open ({', '.join(open_)})" if open_ else ""
     return (
         f"Free room on the disk of twice the size of the ledger, and repeat the command{goes_on}."
@@ -215,11 +217,11 @@ def close(
     app, core = context.app, context.core
     beyond = [*_BEYOND, *(_OF_A_SERVER if app.is_remote else ()), *unreachable]
     own = () if app.is_remote else (file.name for file in files_of(app.database))
-    receipt, place = core.erasing.close(
+    receipt, sequence = core.erasing.close(
         erased, looked_for=looked_for, cleaned=[*_CLEANED, *own], beyond=beyond, remains=leftovers
     )
     core.signing.renew()
-    return receipt, core.audit.inclusion(place)
+    return receipt, core.audit.inclusion(sequence)
 
 
 def left_in(app: App, core: Core, words: Sequence[str]) -> list[str]:
@@ -260,10 +262,10 @@ def _erased(context: CommandContext, id_: str, files: Sequence[Path], reason: st
     words = [word.removesuffix("\n") for word in read]
 
     def proposed() -> ProposedAct:
-        found = verbs.proposed_words(*words)
+        act = verbs.proposed_words(*words)
         # The words themselves are not shown: a terminal keeps what it showed.
         names = ", ".join("the input" if str(file) == "-" else file.name for file in files)
-        return replace(found, shown={**found.shown, "row": f"wherever the words of {names} stand"})
+        return replace(act, shown={**act.shown, "row": f"wherever the words of {names} stand"})
 
     core = confirmed(context, proposed, lambda core: core.erasing.refuse(), reason)
     return core.erasing.of_words(*words, reason=reason)
@@ -282,7 +284,8 @@ def _close(
     names: Sequence[_NameLeft],
 ) -> int:
     unreachable = [
-        f"entries that name {one.name} by its former id: {_ranges(one.entries)}" for one in names
+        f"entries that name {remnant.name} by its former id: {_ranges(remnant.entries)}"
+        for remnant in names
     ]
     receipt, proof = close(context, erased, looked_for, leftovers, unreachable)
     answer: dict[str, Json] = {
@@ -293,7 +296,8 @@ def _close(
         "beyond": list(receipt.beyond),
         "left": list(receipt.left),
         "renamed": [
-            {**asdict(one), "entries": [*one.entries], "left": [*one.left]} for one in names
+            {**asdict(remnant), "entries": [*remnant.entries], "left": [*remnant.left]}
+            for remnant in names
         ],
         "receipt": {
             "id": receipt.id,
@@ -321,8 +325,8 @@ def _lines(receipt: Erasure, proof: Proof) -> list[str]:
         lines.append(
             "  not searched: nobody has the words any more; give them with --text to have all searched"
         )
-    return [*lines, "Out of reach:", *(f"  {one}" for one in receipt.beyond)]
+    return [*lines, "Out of reach:", *(f"  {line}" for line in receipt.beyond)]
 
 
 def _lines_of(leftovers: Sequence[str]) -> list[str]:
-    return ["Not clean. It still stands in:", *(f"  {one}" for one in leftovers)]
+    return ["Not clean. It still stands in:", *(f"  {line}" for line in leftovers)]

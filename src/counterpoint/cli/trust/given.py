@@ -32,15 +32,15 @@ def opened(path: Path, most: int | None = None) -> Generator[BinaryIO]:
             f"{path} cannot be read: {fault.strerror}", hint="Name a file that you may read."
         ) from fault
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise InvalidInput(
                 f"{path} is no plain file",
                 hint="Write what is to be read into a file, and name that.",
             )
-        if most is not None and found.st_size > most:
+        if most is not None and status.st_size > most:
             raise InvalidInput(
-                f"{path} has {found.st_size:,} bytes, and {most:,} is the most",
+                f"{path} has {status.st_size:,} bytes, and {most:,} is the most",
                 hint="Ask whoever sent it what it is.",
             )
         yield file

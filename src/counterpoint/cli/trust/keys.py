@@ -105,33 +105,33 @@ def recover(
     )
 
 
-def _add_ssh(context: CommandContext, owner: str, named: str, *, agent_asks: bool) -> None:
-    key = _ssh_key(context, named, agent_asks=agent_asks)
+def _add_ssh(context: CommandContext, owner: str, path: str, *, agent_asks: bool) -> None:
+    key = _ssh_key(context, path, agent_asks=agent_asks)
     # Before it is signed: where several people sign, the command ends with the proposal.
     personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
     enrol(context, key.public_key, owner, key.storage, key)
 
 
-def _ssh_key(context: CommandContext, named: str, *, agent_asks: bool) -> HeldKey:
-    if named == _GIT:
-        named = ssh.configured(context.app.places.tree, context.app.environ)
-        if not named:
+def _ssh_key(context: CommandContext, path: str, *, agent_asks: bool) -> HeldKey:
+    if path == _GIT:
+        path = ssh.configured(context.app.places.tree, context.app.environ)
+        if not path:
             raise InvalidInput(
                 "git signs no commits with an SSH key here",
                 hint="Name your key: `counterpoint key add --ssh ~/.ssh/id_ed25519`.",
             )
-    found = ssh.look_up(named)
-    if found.storage == "agent" and not agent_asks:
+    key = ssh.look_up(path)
+    if key.storage == "agent" and not agent_asks:
         raise Forbidden(
             "the private key is with an SSH agent, which signs for whatever runs under your account",
             hint="Add it to the agent with `ssh-add -c`, so that it asks you each time, and repeat"
             " this with --agent-asks.",
         )
     return HeldKey(
-        id=sshsig.key_id_of(found.public_key),
-        public_key=found.public_key,
-        storage=found.storage,
-        path=found.path,
+        id=sshsig.key_id_of(key.public_key),
+        public_key=key.public_key,
+        storage=key.storage,
+        path=key.path,
     )
 
 
@@ -139,10 +139,10 @@ def _ssh_key(context: CommandContext, named: str, *, agent_asks: bool) -> HeldKe
 @with_context
 def list_(context: CommandContext) -> None:
     """List all keys ever enrolled, and which of them you hold here."""
-    mine = {key.id for key in personal.held(signing.folder(context))}
-    found = context.core.people.list()
+    own_ids = {key.id for key in personal.held(signing.folder(context))}
+    keys = context.core.people.list()
     context.out.rows(
-        [{**shown(key), "held_here": key.id in mine} for key in found],
+        [{**shown(key), "held_here": key.id in own_ids} for key in keys],
         ("id", "owner", "state", "kind", "here", headed("since")),
         [
             (
@@ -150,10 +150,10 @@ def list_(context: CommandContext) -> None:
                 key.owner,
                 ", ".join(filter(None, (state_of(key), recovered(key)))),
                 key.storage,
-                "yes" if key.id in mine else "",
+                "yes" if key.id in own_ids else "",
                 local_time(key.enrolled_at),
             )
-            for key in found
+            for key in keys
         ],
         aside="Nobody has a key. Make yours with `counterpoint key add`.",
     )

@@ -101,7 +101,7 @@ def policy_command(
     if keys and not count:
         raise click.UsageError("--witness goes with --witnesses N.")
     acts = (reviews, count, reads, signers, withdraw, sign)
-    if sum(one is not None for one in acts) > 1:
+    if sum(act is not None for act in acts) > 1:
         raise click.UsageError(
             "each of --reviews, --witnesses, --reads, --signers, --withdraw and --sign is an act of its own: change one, then another."
         )

@@ -72,12 +72,14 @@ def cosign_command(context: CommandContext) -> int:
     fault = standing.fault
     if context.out.json:
         answer = present_standing(standing)
-        answer |= {"remarks": [one.message for one in (*comparison.faults, *comparison.remarks)]}
+        answer |= {
+            "remarks": [fault.message for fault in (*comparison.faults, *comparison.remarks)]
+        }
         context.out.answer(answer)
     else:
         print_standing(context.out, standing)
-        for one in (*comparison.faults, *comparison.remarks):
-            context.out.aside(f"{one.message}.")
+        for remark in (*comparison.faults, *comparison.remarks):
+            context.out.aside(f"{remark.message}.")
         if fault is not None:
             context.out.aside(fault.hint)
     return 1 if fault is not None or comparison.faults else 0
@@ -124,16 +126,16 @@ def present_quorum(report: QuorumReport) -> Json:
         "witnesses": list(report.witnesses),
         "since": report.place if report.place >= 0 else None,
         "signed": list(report.signed),
-        "lowered": [_present_lowering(one) for one in report.lowered],
+        "lowered": [_present_lowering(lowering) for lowering in report.lowered],
     }
 
 
-def _present_lowering(one: AskedLess) -> Json:
+def _present_lowering(lowering: AskedLess) -> Json:
     return {
-        "entry": one.place,
-        "before": {"required": one.before[0], "witnesses": list(one.before[1])},
-        "after": {"required": one.after[0], "witnesses": list(one.after[1])},
-        "signed_by": one.signed_by or None,
+        "entry": lowering.place,
+        "before": {"required": lowering.before[0], "witnesses": list(lowering.before[1])},
+        "after": {"required": lowering.after[0], "witnesses": list(lowering.after[1])},
+        "signed_by": lowering.signed_by or None,
     }
 
 
@@ -144,8 +146,8 @@ def print_quorum(out: Output, report: QuorumReport) -> None:
         out.line(
             f"  quorum    {said_of_policy(report.count, report.witnesses)} (entry {report.place}); signed: {signed}"
         )
-    for one in report.lowered:
-        by = f"signed with {one.signed_by}" if one.signed_by else "not signed by a person"
+    for lowering in report.lowered:
+        by = f"signed with {lowering.signed_by}" if lowering.signed_by else "not signed by a person"
         out.line(
-            f"  lowered   entry {one.place}: {said_of_policy(*one.after)}; before, {said_of_policy(*one.before)}; {by}"
+            f"  lowered   entry {lowering.place}: {said_of_policy(*lowering.after)}; before, {said_of_policy(*lowering.before)}; {by}"
         )

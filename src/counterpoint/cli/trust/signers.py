@@ -39,13 +39,13 @@ def signer_command(place: str | None, ledger: str | None) -> None:
     is_known = False
     while line := read.readline(lines.LONGEST):
         if is_known:
-            said = lines.answer(signer, line)
+            answer = lines.answer(signer, line)
         else:
             try:
-                told = lines.place_of(line)
-                signer.place = place or told
-                is_known, said = True, lines.accepted(lines.NUMBER)
+                place_told = lines.place_of(line)
+                signer.place = place or place_told
+                is_known, answer = True, lines.accepted(lines.NUMBER)
             except CounterpointError as fault:
-                said = lines.refused(InvalidInput(fault.message))
-        write.write(said + b"\n")
+                answer = lines.refused(InvalidInput(fault.message))
+        write.write(answer + b"\n")
         write.flush()

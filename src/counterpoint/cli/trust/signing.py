@@ -56,11 +56,13 @@ def folder(context: CommandContext) -> Path:
 
 def usable(context: CommandContext) -> HeldKey | None:
     """Return the key that signs here: the one enrolled first, of those that are in force and held here."""
-    mine = {key.id: key for key in personal.held(folder(context))}
-    if not mine:
+    own_keys = {key.id: key for key in personal.held(folder(context))}
+    if not own_keys:
         return None
     enrolled = context.core.people.list()
-    return next((mine[key.id] for key in enrolled if key.is_in_force and key.id in mine), None)
+    return next(
+        (own_keys[key.id] for key in enrolled if key.is_in_force and key.id in own_keys), None
+    )
 
 
 def signed(
@@ -87,12 +89,12 @@ def signed(
 
 def _signed(context: CommandContext, proposed: ProposedAct, key: HeldKey, reason: str) -> Core:
     people = context.core.people
-    made = people.prepare(proposed, key.id, reason)
-    told = _told(context.core, proposed) | {"reason": reason}
-    _show(context, f"You sign {proposed.action} with your key {key.id}:", told)
+    prepared = people.prepare(proposed, key.id, reason)
+    lines = _told(context.core, proposed) | {"reason": reason}
+    _show(context, f"You sign {proposed.action} with your key {key.id}:", lines)
     if key.storage in {"agent", "hardware"}:
         context.out.aside("Confirm it, or touch your key, when you are asked to.")
-    confirmation = people.sign(made, lambda message: key.sign(message, ask))
+    confirmation = people.sign(prepared, lambda message: key.sign(message, ask))
     context.signed.append(proposed.action)
     context.keys.append(key.id)
     return context.app.confirmed(confirmation)
@@ -101,15 +103,15 @@ def _signed(context: CommandContext, proposed: ProposedAct, key: HeldKey, reason
 def _told(core: Core, proposed: ProposedAct) -> dict[str, Json]:
     """Return what is signed, by its names: the item with its title, facts in words where there are some."""
     item = core.overview.find(Item, proposed.subject) if proposed.subject else None
-    told: dict[str, Json] = (
+    fields: dict[str, Json] = (
         {"item": f"{item.id}: {item.title}"} if item else {"subject": proposed.subject}
     )
-    return told | {**proposed.decision} | {**proposed.shown}
+    return fields | {**proposed.decision} | {**proposed.shown}
 
 
-def _show(context: CommandContext, head: str, told: dict[str, Json]) -> None:
+def _show(context: CommandContext, head: str, lines: dict[str, Json]) -> None:
     context.out.aside(head)
-    for name, value in told.items():
+    for name, value in lines.items():
         if value not in ("", None):
             text = value if isinstance(value, str) else dump_any(value)
             context.out.aside(f"  {name:<12}{one_line(text, _WIDEST)}")

@@ -32,14 +32,16 @@ def write_tiles(context: CommandContext, folder: Path) -> None:
     context.core.signing.renew()
     ledger, head = exports.head()
     _claim(folder, ledger)
-    kept = folder / _CHECKPOINT
-    known = exports.size_of(kept.read_text(encoding="utf-8")) if kept.exists() else 0
+    checkpoint = folder / _CHECKPOINT
+    known_size = (
+        exports.size_of(checkpoint.read_text(encoding="utf-8")) if checkpoint.exists() else 0
+    )
     left_out: list[str] = []
     written = 0
     with out.counting("Writing") as count:
         for tile in tiles_of(head.size):
             path = folder / tile.path
-            if known and _is_whole(path, tile):
+            if known_size and _is_whole(path, tile):
                 continue
             try:
                 _write(path, exports.tile(tile))
@@ -51,7 +53,7 @@ def write_tiles(context: CommandContext, folder: Path) -> None:
                 shutil.rmtree(path.with_name(f"{path.name}.p"), ignore_errors=True)
             if tile.level == ENTRIES and tile.number % _EVERY == 0:
                 count(tile.stop)
-    _write(kept, head.note.encode())
+    _write(checkpoint, head.note.encode())
     out.line(
         f"Wrote {counted(head.size, 'entry')} as tiles to {folder}, {written:,} files of them new."
     )

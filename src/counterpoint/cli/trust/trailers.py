@@ -31,10 +31,10 @@ def trailer_command(context: CommandContext, *, install: bool, remove: bool) -> 
     ledger = core.items.project().ledger
     if install:
         note = app.checkpoints / f"{app.project}.note"
-        made = install_hook(app.places.tree, app.environ, ledger, note.resolve())
+        hook = install_hook(app.places.tree, app.environ, ledger, note.resolve())
         out.result(
-            {"installed": str(made)},
-            f"{made} adds the head that was signed last to each commit.",
+            {"installed": str(hook)},
+            f"{hook} adds the head that was signed last to each commit.",
             "`counterpoint audit trailer --remove` takes it away.",
         )
         return

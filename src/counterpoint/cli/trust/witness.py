@@ -93,7 +93,7 @@ def witness_command(
     with server:
         url = f"http://{host}:{server.server_port}"
         key = witness.key.to_text()
-        names = sorted({one.name for one in keys})
+        names = sorted({log.name for log in keys})
         if out.json:
             # A line by itself: whoever started this reads it while it serves.
             out.answer_line({"key": key, "url": url, "logs": [*names]})

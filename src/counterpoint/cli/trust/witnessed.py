@@ -12,34 +12,34 @@ from counterpoint.kernel.clock import Timestamp, elapsed_ms
 from counterpoint.kernel.plurals import counted
 
 
-def present_witness(one: Witnessed, now: Timestamp) -> Json:
+def present_witness(witness: Witnessed, now: Timestamp) -> Json:
     """Return a witness as JSON; size, time and age are null if it has no head."""
-    if one.size < 0:
-        return {"witness": one.witness, "size": None, "time": None, "age_seconds": None}
-    age = elapsed_ms(Timestamp(one.time), now) // 1000 if one.time else None
+    if witness.size < 0:
+        return {"witness": witness.witness, "size": None, "time": None, "age_seconds": None}
+    age = elapsed_ms(Timestamp(witness.time), now) // 1000 if witness.time else None
     return {
-        "witness": one.witness,
-        "size": one.size,
-        "time": one.time or None,
+        "witness": witness.witness,
+        "size": witness.size,
+        "time": witness.time or None,
         "age_seconds": age,
     }
 
 
-def said_of(one: Witnessed, size: int, now: Timestamp) -> str:
+def said_of(witness: Witnessed, size: int, now: Timestamp) -> str:
     """Return a witness in words: `git ref: 1,204 of 1,210 entries, 12 min ago`."""
-    if one.size < 0:
-        return f"{one.witness}: no head yet"
-    when = f", {span(Timestamp(one.time), now)} ago" if one.time else ""
+    if witness.size < 0:
+        return f"{witness.witness}: no head yet"
+    when = f", {span(Timestamp(witness.time), now)} ago" if witness.time else ""
     # Of what is not there it has no part: the ledger was put back, or an epoch has left that.
     of = (
         f" of {counted(size, 'entry')}"
-        if one.size <= size
+        if witness.size <= size
         else f" entries, and the ledger has {size:,}"
     )
-    return f"{one.witness}: {one.size:,}{of}{when}"
+    return f"{witness.witness}: {witness.size:,}{of}{when}"
 
 
-def print_witnesses(out: Output, found: Iterable[Witnessed], size: int, now: Timestamp) -> None:
+def print_witnesses(out: Output, witnesses: Iterable[Witnessed], size: int, now: Timestamp) -> None:
     """Show each witness in a line."""
-    for one in found:
-        out.line(f"  witness   {said_of(one, size, now)}")
+    for witness in witnesses:
+        out.line(f"  witness   {said_of(witness, size, now)}")

@@ -24,7 +24,7 @@ def named_filter(core: Core, name: str, option: str) -> str:
     try:
         return item_id(core, name)
     except NotFound:
-        roots = [one.id for one in core.items.list(ItemFilter(parent=""), 0, _SHOWN)]
+        roots = [root.id for root in core.items.list(ItemFilter(parent=""), 0, _SHOWN)]
         raise unknown(option, name, roots, "ids such as") from None
 
 
@@ -35,15 +35,15 @@ def tree_top(core: Core, name: str) -> str:
     try:
         return core.items.get(item_id(core, name)).root
     except NotFound:
-        raise unknown("--root", name, [one.id for one in core.overview.state().roots]) from None
+        raise unknown("--root", name, [root.id for root in core.overview.state().roots]) from None
 
 
 def searched_kinds() -> list[str]:
     """Return the kinds of what a search can find."""
-    found: set[str] = {*get_args(Kind), *get_args(RecordKind)}
-    found |= {
+    kinds: set[str] = {*get_args(Kind), *get_args(RecordKind)}
+    kinds |= {
         noun.__name__.lower()
         for noun in (*catalogue.NOUNS, *NOUNS)
         if noun.searched is not None and noun not in {Item, Record}
     }
-    return sorted(found)
+    return sorted(kinds)

@@ -70,11 +70,11 @@ def diff_command(context: CommandContext, *, name: str, claim: int | None, stat:
     item = core.items.get(item_id(core, name))
     if claim is not None and not item.is_workable:
         raise click.UsageError("--claim goes with a task.")
-    found = [
-        _changed(context, one, claim, with_text=not stat)
-        for one in ([item] if item.is_workable else _tasks(core, item))
+    parts = [
+        _changed(context, part, claim, with_text=not stat)
+        for part in ([item] if item.is_workable else _tasks(core, item))
     ]
-    changes = [one for one in found if one is not None]
+    changes = [part for part in parts if part is not None]
     if item.is_workable and not changes:
         raise NotFound(
             f"nobody has begun {item.id}", hint=f"`counterpoint show {item.id}` says how it stands."
@@ -82,8 +82,8 @@ def diff_command(context: CommandContext, *, name: str, claim: int | None, stat:
     if context.out.json:
         context.out.answer(_as_json(changes[0]) if item.is_workable else [*map(_as_json, changes)])
         return
-    for place, change in enumerate(changes):
-        if place:
+    for index, change in enumerate(changes):
+        if index:
             context.out.line()
         _print(context, change, stat=stat)
     if not changes:
@@ -109,17 +109,17 @@ def _changed(
 ) -> Change | None:
     """Return what a claim of an item changed, its last one without a token; None if nobody began it."""
     core = context.core
-    held = core.overview.find(Claim, item.id)
-    if held is None:
+    claim = core.overview.find(Claim, item.id)
+    if claim is None:
         return None
-    token = held.token if token is None else token
+    token = claim.token if token is None else token
     point = core.overview.find(StartPoint, item.id, token)
     if point is None:
-        raise NotFound(f"{item.id} has no claim {token}", hint=f"Its last one is {held.token}.")
+        raise NotFound(f"{item.id} has no claim {token}", hint=f"Its last one is {claim.token}.")
     ended = core.overview.find(Outcome, item.id, token)
     if ended is not None:
         return _of_ended(context, item, ended, with_text=with_text)
-    return _of_running(context, item, point, held, with_text=with_text)
+    return _of_running(context, item, point, claim, with_text=with_text)
 
 
 def _of_ended(context: CommandContext, item: Item, ended: Outcome, *, with_text: bool) -> Change:
@@ -157,15 +157,15 @@ def _text(
     from counterpoint.evidence.git.patches import Patches
 
     patches = Patches(context.app.places.home, context.app.environ)
-    names = [name for one in files for name in (one.get("previous", ""), one["path"]) if name]
+    names = [name for file in files for name in (file.get("previous", ""), file["path"]) if name]
     colour = context.out.colour
     text, committed = patches.committed(start, end, names, colour=colour)
-    rest = [one["path"] for one in files if one["path"] not in committed]
-    if not rest:
+    uncommitted = [file["path"] for file in files if file["path"] not in committed]
+    if not uncommitted:
         return text, []
-    later = patches.on_disk(end, rest, colour=colour)
-    what = f"{counted(len(rest), 'file')} had changes that were not committed when it ended"
-    return text + later, [f"{what}; shown as they are now: {', '.join(rest[:5])}"]
+    later = patches.on_disk(end, uncommitted, colour=colour)
+    what = f"{counted(len(uncommitted), 'file')} had changes that were not committed when it ended"
+    return text + later, [f"{what}; shown as they are now: {', '.join(uncommitted[:5])}"]
 
 
 def _of_running(
@@ -182,19 +182,19 @@ def _of_running(
     seen, apart = context.core.tasks.compare(claim, point, root)
     files: list[dict[str, Any]] = [
         {
-            "path": one.path,
-            "kind": one.kind,
-            **({"previous": one.previous} if one.previous else {}),
-            "insertions": one.insertions,
-            "deletions": one.deletions,
+            "path": change.path,
+            "kind": change.kind,
+            **({"previous": change.previous} if change.previous else {}),
+            "insertions": change.insertions,
+            "deletions": change.deletions,
         }
-        for one in seen.changes
+        for change in seen.changes
     ]
     text = ""
     if with_text and point.method == "git":
         from counterpoint.evidence.git.patches import Patches
 
-        names = [name for one in seen.changes for name in (one.previous, one.path) if name]
+        names = [name for change in seen.changes for name in (change.previous, change.path) if name]
         patches = Patches(root, app.environ)
         text = patches.on_disk(point.commit, names, colour=context.out.colour)
     return Change(
@@ -228,8 +228,8 @@ def _as_json(change: Change) -> Json:
 
 def _print(context: CommandContext, change: Change, *, stat: bool) -> None:
     out = context.out
-    added = sum(one["insertions"] for one in change.files)
-    removed = sum(one["deletions"] for one in change.files)
+    added = sum(file["insertions"] for file in change.files)
+    removed = sum(file["deletions"] for file in change.files)
     ends = f"{change.start[:_SHORT] or 'nothing'}..{change.end[:_SHORT] or 'now'}"
     # Beside the answer: what is piped into `git apply` is the difference and nothing else.
     out.aside(f"{change.item.id}  {change.item.title}", style="bold")
@@ -241,8 +241,8 @@ def _print(context: CommandContext, change: Change, *, stat: bool) -> None:
         out.aside(f"  Note: {remark}.", style="yellow")
     if stat or not change.text:
         rows = [
-            (one["kind"], f"+{one['insertions']}", f"-{one['deletions']}", _moved(one))
-            for one in change.files
+            (file["kind"], f"+{file['insertions']}", f"-{file['deletions']}", _moved(file))
+            for file in change.files
         ]
         out.rows([], ("change", "added", "removed", "file"), rows, aside="  No file changed.")
         return

@@ -45,11 +45,11 @@ def check_command(context: CommandContext, *, name: str, gates: tuple[str, ...])
     with out.counting("Checks that are running"), naming_item(item):
         done = core.gates.verify(Check(item=item, gates=gates), token)
     out.result(
-        {"passed": done.passed, "receipts": [present(one) for one in done.receipts]},
-        *(line for one in done.receipts for line in _lines(one)),
+        {"passed": done.passed, "receipts": [present(receipt) for receipt in done.receipts]},
+        *(line for receipt in done.receipts for line in _lines(receipt)),
     )
     if not out.json:
-        passed = sum(_passed(one) for one in done.receipts)
+        passed = sum(_passed(receipt) for receipt in done.receipts)
         out.aside(f"{passed} of {counted(len(done.receipts), 'check')} passed.")
         if done.passed and token is not None:
             out.aside(f"End it with `counterpoint finish {item} --summary TEXT`.")
@@ -62,13 +62,13 @@ def _token(core: Core, item: str) -> int | None:
     return token_of(core, item) if claim is not None and claim.is_held else None
 
 
-def _lines(one: Receipt) -> list[str]:
-    how = "passed" if _passed(one) else "ran out of time" if one.timed_out else "failed"
-    code = "" if _passed(one) or one.timed_out else f" with exit code {one.exit_code}"
-    head = f"{one.gate} {how}{code}: {command_line(one.argv)} ({one.id})"
-    said = [] if _passed(one) else one.output.rstrip().splitlines()[-_SHOWN:]
-    return [head, *(f"  {line}" for line in said)]
+def _lines(receipt: Receipt) -> list[str]:
+    how = "passed" if _passed(receipt) else "ran out of time" if receipt.timed_out else "failed"
+    code = "" if _passed(receipt) or receipt.timed_out else f" with exit code {receipt.exit_code}"
+    head = f"{receipt.gate} {how}{code}: {command_line(receipt.argv)} ({receipt.id})"
+    output = [] if _passed(receipt) else receipt.output.rstrip().splitlines()[-_SHOWN:]
+    return [head, *(f"  {line}" for line in output)]
 
 
-def _passed(one: Receipt) -> bool:
-    return one.exit_code == 0 and not one.timed_out
+def _passed(receipt: Receipt) -> bool:
+    return receipt.exit_code == 0 and not receipt.timed_out

@@ -153,11 +153,11 @@ def finish_command(
 
 def _not_yours(core: Core, item: str, refusal: NotClaimHolder) -> NotClaimHolder:
     """Return the refusal to end a task that has ended, with what can be done then; any other as it is."""
-    found = core.items.get(item)
-    if not found.is_closed:
+    current = core.items.get(item)
+    if not current.is_closed:
         return refusal
     return NotClaimHolder(
-        f"{item} is {found.status} already",
+        f"{item} is {current.status} already",
         hint=f"`counterpoint note TEXT --item {item}` adds a word to it; `counterpoint reopen {item}` opens it again.",
     )
 
@@ -235,11 +235,12 @@ def release_command(context: CommandContext, *, name: str, reason: str) -> None:
     context.out.result(
         {
             "released": [
-                {"item": present_briefly(one), "claim": present(held)} for one, held in freed
+                {"item": present_briefly(released), "claim": present(claim)}
+                for released, claim in freed
             ]
         },
         *(
-            f"{stands(one)} (was held by {held.agent or held.session} since {local_time_with_zone(held.claimed_at)})"
-            for one, held in freed
+            f"{stands(released)} (was held by {claim.agent or claim.session} since {local_time_with_zone(claim.claimed_at)})"
+            for released, claim in freed
         ),
     )

@@ -78,7 +78,7 @@ def handoff_command(
     core = seated(context.core)
     if session:
         session_id(core, session)
-    asked = Handover(
+    handover = Handover(
         action=step,
         summary=told(summary),
         next_steps=next_steps,
@@ -87,12 +87,15 @@ def handoff_command(
         session=session,
     )
     _print_done(
-        context, core, step, once(core, key, {"handoff": repr(asked)}, lambda: _do(core, asked))
+        context,
+        core,
+        step,
+        once(core, key, {"handoff": repr(handover)}, lambda: _do(core, handover)),
     )
 
 
-def _do(core: Core, asked: Handover) -> Json:
-    done: HandedOver = core.sessions.hand_over(asked)
+def _do(core: Core, handover: Handover) -> Json:
+    done: HandedOver = core.sessions.hand_over(handover)
     return {
         "session": present(done.session),
         "claims": [claim.item for claim in done.claims],
@@ -108,35 +111,35 @@ def _print_done(context: CommandContext, core: Core, step: Action, answer: Any) 
         "resume": "goes on; you hold",
         "continue": "continued; you hold now",
     }
-    held = ", ".join(claims) or "nothing"
+    items = ", ".join(claims) or "nothing"
     context.out.result(
         answer,
-        f"Your session is {words[step]}: {held}.",
-        *(stands(core.items.get(one)) for one in claims),
+        f"Your session is {words[step]}: {items}.",
+        *(stands(core.items.get(item)) for item in claims),
     )
 
 
 def _print_last(context: CommandContext, session: str) -> None:
     if session:
         session_id(context.core, session)
-    found = context.core.overview.last_handoff(session)
-    if session and found is None:
+    last = context.core.overview.last_handoff(session)
+    if session and last is None:
         raise NotFound(
             f"{session} has left no handoff", hint="`counterpoint handoff` shows the last of all."
         )
-    lines = [] if found is None else _lines(found)
+    lines = [] if last is None else _lines(last)
     context.out.result(
-        {"handoff": present(found) if found else None},
+        {"handoff": present(last) if last else None},
         *(lines or ["No session has left a handoff yet."]),
     )
 
 
-def _lines(left: Handoff) -> list[str]:
-    about = f" about {left.item}" if left.item else ""
-    parts = (("Next", left.next_steps), ("In the way", left.blockers))
+def _lines(handoff: Handoff) -> list[str]:
+    about = f" about {handoff.item}" if handoff.item else ""
+    parts = (("Next", handoff.next_steps), ("In the way", handoff.blockers))
     return [
-        f"{left.id}  {left.agent}{about}, {local_time_with_zone(left.created_at)} ({left.action}, {left.session})",
-        *([left.summary] if left.summary else []),
+        f"{handoff.id}  {handoff.agent}{about}, {local_time_with_zone(handoff.created_at)} ({handoff.action}, {handoff.session})",
+        *([handoff.summary] if handoff.summary else []),
         *(f"  {name}: {line}" for name, lines in parts for line in lines),
-        *([left.context] if left.context else []),
+        *([handoff.context] if handoff.context else []),
     ]

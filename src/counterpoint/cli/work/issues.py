@@ -31,10 +31,10 @@ def issue_command() -> None:
 def size_of(context: CommandContext, issue: str, size: str) -> None:
     """Set the size of an issue, which agents read; `none` clears it."""
     item = context.core.use(Issues).named(issue).id
-    kept = None if size == NONE else size
-    context.core.items.edit(item, Edit(attributes={"size": kept}))
+    size_kept = None if size == NONE else size
+    context.core.items.edit(item, Edit(attributes={"size": size_kept}))
     name = spoken_of(item)
-    context.out.result({"issue": name, "size": kept}, f"{name}: {kept or 'no size'}")
+    context.out.result({"issue": name, "size": size_kept}, f"{name}: {size_kept or 'no size'}")
 
 
 @click.group("phases", cls=Group)
@@ -75,8 +75,13 @@ def workspace_command() -> None:
 def open_(context: CommandContext, issue: str, base: str) -> None:
     """Mark this tree, on the branch it is on, as the one for an issue; agents check the marker."""
     item = context.core.use(Issues).named(issue).id
-    made = context.core.use(Workspaces).open(item, MARKER, base)
+    workspace = context.core.use(Workspaces).open(item, MARKER, base)
     context.out.result(
-        {"issue": made.identifier, "path": made.path, "branch": made.branch, "base": made.base},
-        f"{made.path} is the worktree of {made.identifier}, on {made.branch}.",
+        {
+            "issue": workspace.identifier,
+            "path": workspace.path,
+            "branch": workspace.branch,
+            "base": workspace.base,
+        },
+        f"{workspace.path} is the worktree of {workspace.identifier}, on {workspace.branch}.",
     )

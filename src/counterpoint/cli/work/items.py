@@ -107,16 +107,16 @@ def add_command(
     above = item_id(core, parent) if parent else ""
 
     def make() -> Json:
-        made = core.plans.create(draft, above)
-        return {"item": present_briefly(made.root), "ready": bool(made.ready)}
+        created = core.plans.create(draft, above)
+        return {"item": present_briefly(created.root), "ready": bool(created.ready)}
 
     request: dict[str, Json] = {"add": title, "below": above, "all": repr(draft)}
     answer: Any = once(core, key, request, make)
     item = core.items.get(answer["item"]["id"])
-    way = (
+    remark = (
         "it can be started now" if answer["ready"] else "`counterpoint show` says what it waits for"
     )
-    context.out.result(answer, f"{stands(item)} ({way})")
+    context.out.result(answer, f"{stands(item)} ({remark})")
     warn(context, draft.checks)
 
 
@@ -221,21 +221,21 @@ def edit_command(context: CommandContext, *, name: str, key: str, **given_: Any)
     warn(context, edit.checks or ())
 
 
-def _edit(core: Core, asked: dict[str, Any]) -> Edit:
+def _edit(core: Core, options: dict[str, Any]) -> Edit:
     """Return what somebody asked to change; what he did not name stays."""
-    found = dict(asked)
-    if found["description"] is not None:
-        found["description"] = told(found["description"])
-    found["body"] = found.pop("description")
-    if found["parent"]:
-        found["parent"] = item_id(core, found["parent"])
+    fields = dict(options)
+    if fields["description"] is not None:
+        fields["description"] = told(fields["description"])
+    fields["body"] = fields.pop("description")
+    if fields["parent"]:
+        fields["parent"] = item_id(core, fields["parent"])
     for needs in ("add_needs", "remove_needs"):
-        found[needs] = tuple(item_id(core, one) for one in found[needs])
+        fields[needs] = tuple(item_id(core, name) for name in fields[needs])
     for whole in ("areas", "acceptance", "checks"):
-        found[whole] = found[whole] or None
-    if found["checks"]:
-        found["checks"] = commands(found["checks"])
-    return Edit(**found)
+        fields[whole] = fields[whole] or None
+    if fields["checks"]:
+        fields["checks"] = commands(fields["checks"])
+    return Edit(**fields)
 
 
 def told(text: str) -> str:
@@ -245,15 +245,15 @@ def told(text: str) -> str:
 
 def commands(typed: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """Return commands as argument lists, read as a shell reads them; InvalidInput for an open quotation."""
-    found: list[tuple[str, ...]] = []
+    argvs: list[tuple[str, ...]] = []
     for line in typed:
         try:
-            found.append(tuple(shlex.split(line)))
+            argvs.append(tuple(shlex.split(line)))
         except ValueError as fault:
             raise InvalidInput(
                 f"the command {line!r} cannot be read: {fault}", hint="Close its quotation marks."
             ) from fault
-    return tuple(found)
+    return tuple(argvs)
 
 
 def warn(context: CommandContext, checks: tuple[tuple[str, ...], ...]) -> None:

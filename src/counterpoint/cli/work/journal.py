@@ -107,11 +107,11 @@ def unblock_command(context: CommandContext, *, name: str, reason: str) -> int:
     core = context.core
     about = name
     if noun_of_id(name) is Record:
-        found = [core.overview.find(Record, name) or core.journal.resolve(name, reason)]
+        records = [core.overview.find(Record, name) or core.journal.resolve(name, reason)]
     else:
         about = item_id(core, name)
-        found = core.overview.open_blockers(about, limit=1_000)
-    resolved = [_resolve(context, record, reason) for record in found]
+        records = core.overview.open_blockers(about, limit=1_000)
+    resolved = [_resolve(context, record, reason) for record in records]
     context.out.result(
         {"resolved": [present(record) for record in resolved]},
         *(f"{record.id} is resolved: {headline(record)}" for record in resolved),

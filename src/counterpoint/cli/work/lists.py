@@ -117,8 +117,8 @@ def list_command(
     if ready:
         if status or category or kind or parent or assignee:
             raise click.UsageError("--ready goes with --label, --root, --limit and --cursor only.")
-        asked = ReadyFilter(label=label, root=tree_top(context.core, root))
-        _print_offers(context, asked, limit, cursor, in_order=True)
+        ready_filter = ReadyFilter(label=label, root=tree_top(context.core, root))
+        _print_offers(context, ready_filter, limit, cursor, in_order=True)
         return
     core = context.core
     chosen = ItemFilter(
@@ -203,37 +203,45 @@ def next_command(
     context: CommandContext, *, label: str, root: str, profile: str, limit: int, cursor: str
 ) -> None:
     """Show what can be started now, most urgent first, and why."""
-    asked = ReadyFilter(label=label, root=tree_top(context.core, root), profile=profile)
-    _print_offers(context, asked, limit, cursor)
+    ready_filter = ReadyFilter(label=label, root=tree_top(context.core, root), profile=profile)
+    _print_offers(context, ready_filter, limit, cursor)
 
 
 def _print_offers(
-    context: CommandContext, wanted: ReadyFilter, limit: int, cursor: str, *, in_order: bool = False
+    context: CommandContext,
+    ready_filter: ReadyFilter,
+    limit: int,
+    cursor: str,
+    *,
+    in_order: bool = False,
 ) -> None:
     last = context.core.items.get(cursor) if cursor else None
     after = (last.priority, last.number) if last else None
-    found = context.core.ready.offers(wanted, limit + 1, after, in_order=in_order)
-    offers, more = found[:limit], len(found) > limit
+    rows = context.core.ready.offers(ready_filter, limit + 1, after, in_order=in_order)
+    offers, more = rows[:limit], len(rows) > limit
     core, out = context.core, context.out
     items = [offer.item for offer in offers]
-    held = core.overview.held_anywhere()
+    live_items = core.overview.held_anywhere()
     lacking = core.permitted.lacking_of([item.id for item in items])
-    waiting = [] if items else [*_waiting_items(core, wanted.root)]
+    waiting = [] if items else [*_waiting_items(core, ready_filter.root)]
     if not items:
-        refuse_unknown(core, option="--", label=wanted.label)
-    if held and not out.json:
+        refuse_unknown(core, option="--", label=ready_filter.label)
+    if live_items and not out.json:
         now = SystemClock().now()
         out.line("You hold", style="bold")
         out.table(
             ("id", "lease", "title"),
-            [(one.item.id, lease(one.claim, now), one_line(one.item.title)) for one in held],
+            [
+                (live.item.id, lease(live.claim, now), one_line(live.item.title))
+                for live in live_items
+            ],
         )
         out.line()
     out.rows(
         {
             "ready": [_offer(offer, lacking.get(offer.item.id)) for offer in offers],
             "cursor": _cursor(items, more),
-            "held": [present(one.claim) for one in held],
+            "held": [present(live.claim) for live in live_items],
             "waiting": [
                 {"item": present_briefly(item), "why": list(reasons)} for item, reasons in waiting
             ],
@@ -252,8 +260,8 @@ def _print_offers(
             out.table(
                 ("id", "title", "why"),
                 [
-                    (one.id, one_line(one.title), localize("; ".join(reasons)))
-                    for one, reasons in waiting
+                    (waiting_item.id, one_line(waiting_item.title), localize("; ".join(reasons)))
+                    for waiting_item, reasons in waiting
                 ],
             )
     _print_more(out, items, more)
@@ -311,20 +319,20 @@ def find_command(
     if wrong := [kind for kind in kinds if kind not in searched_kinds()]:
         raise unknown("--kind", wrong[0], searched_kinds())
     core.embedding.keep_up()
-    found = core.overview.search(" ".join(words), kinds=kinds, item=about, limit=limit)
+    hits = core.overview.search(" ".join(words), kinds=kinds, item=about, limit=limit)
     answer = [
         {
-            "id": key_of(one.row),
-            "kind": one.kind,
-            "item": one.item,
-            "score": one.score,
-            "row": present(one.row),
+            "id": key_of(hit.row),
+            "kind": hit.kind,
+            "item": hit.item,
+            "score": hit.score,
+            "row": present(hit.row),
         }
-        for one in found
+        for hit in hits
     ]
     context.out.rows(
         {"found": answer},
         ("id", "kind", "item", "what"),
-        [(key_of(one.row), one.kind, one.item, headline(one.row)) for one in found],
+        [(key_of(hit.row), hit.kind, hit.item, headline(hit.row)) for hit in hits],
         nothing="Nothing has these words.",
     )

@@ -94,23 +94,23 @@ def log_command(
     entries = latest[::-1]
     if action and not entries and not follow:
         _refuse_action(core, action)
-    shown = Lines(context, is_long=long)
+    lines = Lines(context, is_long=long)
     if not follow:
-        with paged(wanted=not (no_pager or context.out.json)):
-            shown.show(entries)
+        with paged(is_wanted=not (no_pager or context.out.json)):
+            lines.show(entries)
         return
     for entry in entries:
-        shown.say(entry)
+        lines.say(entry)
     last = entries[-1].sequence if entries else core.feed.last()
     for entry in _coming(context, last, item=about, action=action):
-        shown.say(entry)
+        lines.say(entry)
 
 
 def _refuse_action(core: Core, action: str) -> None:
     """Raise InvalidInput for an action that none of the latest entries has, with those that they have."""
-    known = {entry.action for entry in core.audit.log(subject="", action="", limit=_LOOKED_AT)}
-    if action not in known:
-        raise unknown("--action", action, known)
+    actions = {entry.action for entry in core.audit.log(subject="", action="", limit=_LOOKED_AT)}
+    if action not in actions:
+        raise unknown("--action", action, actions)
 
 
 class Lines:
@@ -128,9 +128,9 @@ class Lines:
         """Say entries as a table."""
         headings = ("#", headed("when"), "who", "what", "about", *(["facts"] if self._long else []))
         self._out.rows(
-            {"entries": [self._entry(one) for one in entries]},
+            {"entries": [self._entry(entry) for entry in entries]},
             headings,
-            [self.row(one) for one in entries],
+            [self.row(entry) for entry in entries],
             nothing="Nothing happened yet that fits.",
         )
 
@@ -160,20 +160,20 @@ class Lines:
                 about,
                 facts,
             )
-        said = ": ".join(filter(None, (about, _said(entry, title))))
+        text = ": ".join(filter(None, (about, _said(entry, title))))
         return (
             str(entry.sequence),
             local_time(entry.time, DAY_AND_SECOND),
             _by(entry, self._shared),
             entry.action,
-            said,
+            text,
         )
 
     def _title(self, subject: str) -> str:
         """Return the title of the item that an entry is about; empty for anything else."""
         if subject not in self._titles:
-            found = self._core.overview.find(Item, subject) if subject else None
-            self._titles[subject] = found.title if found else ""
+            item = self._core.overview.find(Item, subject) if subject else None
+            self._titles[subject] = item.title if item else ""
         return self._titles[subject]
 
 
@@ -209,8 +209,8 @@ def _who(entry: Entry) -> str:
 
 def _said(entry: Entry, title: str) -> str:
     """Return what somebody wrote in an entry, or else how something ended; empty for neither."""
-    found = (entry.facts.get(name) for name in _TELLING)
-    words = next((word for word in found if isinstance(word, str) and word != title), "")
+    texts = (entry.facts.get(name) for name in _TELLING)
+    words = next((word for word in texts if isinstance(word, str) and word != title), "")
     return " ".join(words.split())
 
 

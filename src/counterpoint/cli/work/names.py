@@ -41,10 +41,10 @@ class ItemName(click.ParamType[str]):
     name = "id"
 
     def __init__(
-        self, *named: Literal["item", "session", "record"], takes_none: bool = False
+        self, *kinds: Literal["item", "session", "record"], takes_none: bool = False
     ) -> None:
-        """Prepare. named: what may be named here; takes_none: whether the empty text stands for nothing."""
-        self._named = named
+        """Prepare. kinds: what may be named here; takes_none: whether the empty text stands for nothing."""
+        self._named = kinds
         self._takes_none = takes_none
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -106,9 +106,9 @@ class OfItem(click.ParamType[str]):
         """Return those that begin so; nothing without an item, or where no ledger can be read."""
         del param
         # An option whose value is being typed keeps click from giving arguments their names.
-        named = ctx.params.get("item") or ctx.params.get("name") or "".join(ctx.args[:1])
+        item_name = ctx.params.get("item") or ctx.params.get("name") or "".join(ctx.args[:1])
         with suppress(CounterpointError, click.ClickException), _read(ctx.params) as core:
-            item = core.items.get(item_id(core, named))
+            item = core.items.get(item_id(core, item_name))
             if self._sort == "move":
                 return _beginning(item.states.moves[item.status], incomplete)
             return _beginning(
@@ -131,24 +131,26 @@ BLOCKED: Final = ItemName("item", "record")
 
 
 def _offered(
-    given: dict[str, Any], named: Collection[Literal["item", "session", "record"]]
+    params: dict[str, Any], kinds: Collection[Literal["item", "session", "record"]]
 ) -> list[tuple[str, str]]:
     """Return ids and what they are of: items that are not closed first, then the latest sessions and records."""
-    with _read(given) as core:
-        found = list[tuple[str, str]]()
-        if "item" in named:
+    with _read(params) as core:
+        pairs = list[tuple[str, str]]()
+        if "item" in kinds:
             first = core.items.list(ItemFilter(category=UNCLOSED), 0, _OFFERED)
-            rest = core.items.list(ItemFilter(category=CLOSED), 0, _OFFERED - len(first))
-            found += [(item.id, str(item.title)) for item in (*first, *rest)]
-        if "session" in named:
+            closed = core.items.list(ItemFilter(category=CLOSED), 0, _OFFERED - len(first))
+            pairs += [(item.id, str(item.title)) for item in (*first, *closed)]
+        if "session" in kinds:
             views = core.sessions.list(SessionFilter(), None, _LATEST)
-            found += [
-                (one.session.id, f"{one.session.agent}, {one.session.status}") for one in views
+            pairs += [
+                (view.session.id, f"{view.session.agent}, {view.session.status}") for view in views
             ]
-        if "record" in named:
+        if "record" in kinds:
             records = core.overview.rows(Record, latest=True, limit=_LATEST)
-            found += [(one.id, f"{one.kind}: {one.title or one.body}") for one in records]
-        return found
+            pairs += [
+                (record.id, f"{record.kind}: {record.title or record.body}") for record in records
+            ]
+        return pairs
 
 
 def _beginning(words: Iterable[str], typed: str) -> list[CompletionItem]:
@@ -156,9 +158,9 @@ def _beginning(words: Iterable[str], typed: str) -> list[CompletionItem]:
 
 
 @contextmanager
-def _read(given: dict[str, Any]) -> Generator[Core]:
+def _read(params: dict[str, Any]) -> Generator[Core]:
     """Lend the core of the ledger that a command is about; the refusals of `require`."""
-    app = open_here(db=given.get("db"), project=given.get("project"))
+    app = open_here(db=params.get("db"), project=params.get("project"))
     try:
         require(app)
         # Titles are offered: whoever types is given them, and recorded as such where that is asked for.
@@ -185,25 +187,25 @@ def item_id(core: Core, name: str) -> str:
         return item.id
     titled = _titled(core, name)
     if len(titled) > 1:
-        shown = ", ".join(f"{one.id} ({one.title})" for one in titled[:_NAMED])
+        titles = ", ".join(f"{item.id} ({item.title})" for item in titled[:_NAMED])
         more = "" if len(titled) <= _NAMED else f" and {len(titled) - _NAMED} more"
         raise InvalidInput(
-            f"{len(titled)} items begin with {name!r}: {shown}{more}", hint="Name one by its id."
+            f"{len(titled)} items begin with {name!r}: {titles}{more}", hint="Name one by its id."
         )
     return titled[0].id if titled else core.items.get(name).id
 
 
 def _titled(core: Core, name: str) -> list[Item]:
     """Return the items whose title begins so; the one whose title is just that, if there is one."""
-    wanted, found, after = " ".join(name.casefold().split()), list[Item](), 0
-    while wanted and after < _MOST:
+    prefix, matches, after = " ".join(name.casefold().split()), list[Item](), 0
+    while prefix and after < _MOST:
         page = core.items.list(ItemFilter(), after, _PAGE)
-        found += [one for one in page if _folded(one).startswith(wanted)]
+        matches += [item for item in page if _folded(item).startswith(prefix)]
         if len(page) < _PAGE:
             break
         after = page[-1].number
-    same = [one for one in found if _folded(one) == wanted]
-    return same if len(same) == 1 else found
+    same = [item for item in matches if _folded(item) == prefix]
+    return same if len(same) == 1 else matches
 
 
 def _folded(item: Item) -> str:

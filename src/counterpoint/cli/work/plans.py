@@ -125,12 +125,12 @@ def plan_command(
             update = None if is_new else core.plan_updates.apply(draft, above, prune=prune)
             if update is not None:
                 return _update_to_json(update, draft)
-            made = core.plans.create(draft, above)
+            created = core.plans.create(draft, above)
         return {
-            "root": present_briefly(made.root),
-            "count": len(made.items),
-            "ready": list(made.ready),
-            "warnings": [*made.deadlocks, *told_of_new, *draft.remarks],
+            "root": present_briefly(created.root),
+            "count": len(created.items),
+            "ready": list(created.ready),
+            "warnings": [*created.deadlocks, *told_of_new, *draft.remarks],
         }
 
     answer: Any = once(core, key, {"plan": repr(draft), "below": above}, make)
@@ -146,8 +146,8 @@ def plan_command(
     _warn(context, draft, answer["warnings"])
 
 
-def _values(said: tuple[str, ...]) -> dict[str, str]:
-    pairs = [one.partition("=") for one in said]
+def _values(pairs_typed: tuple[str, ...]) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in pairs_typed]
     if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
         raise click.UsageError(f"--set takes NAME=VALUE, not {', '.join(map(repr, wrong))}.")
     return {name: value for name, _, value in pairs}
@@ -201,9 +201,9 @@ def _print_update(context: CommandContext, draft: Draft, answer: Any, end: str) 
         for item in answer[name]:
             fields = f"  ({', '.join(item['fields'])})" if name == "changed" else ""
             # What a dry run would make has no id that it would keep.
-            known = "" if end and name == "created" else f"{item['id']} "
+            shown_id = "" if end and name == "created" else f"{item['id']} "
             why = "  (its line went; it stays, or `--prune` cancels it)" if name == "gone" else ""
-            out.line(f"{sign} {known}{item['title']}{fields}{why}")
+            out.line(f"{sign} {shown_id}{item['title']}{fields}{why}")
     counts = ", ".join(
         f"{len(answer[name]):,} {word}"
         for name, word in (
@@ -231,14 +231,14 @@ def _print_preview(
     if out.json:
         items = [
             {
-                "n": place,
+                "n": index,
                 "kind": part.draft.kind,
                 "title": part.draft.title,
                 "below": part.parent,
                 "after": [*part.needs, *part.outside],
-                "ready": place in ready,
+                "ready": index in ready,
             }
-            for place, part in enumerate(planned)
+            for index, part in enumerate(planned)
         ]
         warnings = [*stuck, *told_of_new, *draft.remarks]
         out.answer({"dry_run": True, "count": len(planned), "items": items, "warnings": warnings})
@@ -259,8 +259,8 @@ def _warn(context: CommandContext, draft: Draft, warnings: list[str]) -> None:
 
 
 def _few(core: Core, ready: list[str]) -> str:
-    shown = ", ".join(f"{one} {core.items.get(one).title}" for one in ready[:_SHOWN])
-    return shown if len(ready) <= _SHOWN else f"{shown}, …"
+    titles = ", ".join(f"{name} {core.items.get(name).title}" for name in ready[:_SHOWN])
+    return titles if len(ready) <= _SHOWN else f"{titles}, …"
 
 
 @click.group("plans", cls=Group)
@@ -306,14 +306,14 @@ def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
         context.out.aside("Nothing was changed: repeat it with --yes.")
 
 
-def _present(one: Pruned) -> Json:
+def _present(pruned: Pruned) -> Json:
     return {
-        "slug": one.slug,
-        "id": one.item.id,
-        "title": one.item.title,
-        "archived_at": one.archived_at,
-        "texts": one.texts,
-        **({"receipt": one.receipt} if one.receipt else {}),
+        "slug": pruned.slug,
+        "id": pruned.item.id,
+        "title": pruned.item.title,
+        "archived_at": pruned.archived_at,
+        "texts": pruned.texts,
+        **({"receipt": pruned.receipt} if pruned.receipt else {}),
     }
 
 
@@ -330,19 +330,19 @@ def sessions_command() -> None:
 @with_context
 def list_command(context: CommandContext, *, status: str | None, limit: int) -> None:
     """List sessions, the latest first."""
-    found = context.core.sessions.list(SessionFilter(status=status or ""), None, limit)
+    views = context.core.sessions.list(SessionFilter(status=status or ""), None, limit)
     context.out.rows(
-        {"sessions": [present(one.session) for one in found]},
+        {"sessions": [present(view.session) for view in views]},
         ("id", "agent", "status", "about", headed("last active")),
         [
             (
-                one.session.id,
-                one.session.agent,
-                one.session.status,
-                one.session.item,
-                local_time(one.last_active_at),
+                view.session.id,
+                view.session.agent,
+                view.session.status,
+                view.session.item,
+                local_time(view.last_active_at),
             )
-            for one in found
+            for view in views
         ],
         aside="There are no such sessions.",
     )
@@ -355,6 +355,9 @@ def sweep_command(context: CommandContext) -> None:
     ended = context.core.use(PlanSessions).sweep()
     context.out.result(
         {"ended": [session.id for session in ended]},
-        *(f"{one.id}  {one.agent}  since {local_time_with_zone(one.started_at)}" for one in ended),
+        *(
+            f"{session.id}  {session.agent}  since {local_time_with_zone(session.started_at)}"
+            for session in ended
+        ),
         f"Ended {counted(len(ended), 'session')}.",
     )

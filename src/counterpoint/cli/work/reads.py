@@ -176,7 +176,8 @@ def _print(
                 "faults": [*faults],
                 "remarks": [*remarks],
                 "switches": [
-                    {"time": one.time, "policy": one.policy, "by": one.name} for one in switches
+                    {"time": switch.time, "policy": switch.policy, "by": switch.name}
+                    for switch in switches
                 ],
             }
         )

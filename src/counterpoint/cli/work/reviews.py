@@ -162,7 +162,7 @@ def waive_command(context: CommandContext, *, item: str, gate: str, reason: str)
     )
     core.items.edit(id_, edit)
     facets = context.core.overview.facets(id_)
-    waived = next(present(one) for one in facets.gates if one.name == gate)
+    waived = next(present(entry) for entry in facets.gates if entry.name == gate)
     context.out.result(
         {"item": present_briefly(facets.item), "gate": waived},
         f"{stands(facets.item)} (gate {gate} waived)",
@@ -178,35 +178,35 @@ def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
 
     Exit code 1 if it is open, or if somebody holds it.
     """
-    found = context.core.items.get(item_id(context.core, item))
-    states = found.states
-    goes_on = not found.is_workable and states.allows(found.status, "active")
+    current = context.core.items.get(item_id(context.core, item))
+    states = current.states
+    goes_on = not current.is_workable and states.allows(current.status, "active")
     goal = "active" if goes_on else "open"
-    if found.status == goal or found.category == "open":
+    if current.status == goal or current.category == "open":
         context.out.result(
-            {"item": present_briefly(found)}, f"{stands(found)}", "It is open: nothing changed."
+            {"item": present_briefly(current)}, f"{stands(current)}", "It is open: nothing changed."
         )
         return 1
-    claim = context.core.overview.find(Claim, found.id)
+    claim = context.core.overview.find(Claim, current.id)
     if claim is not None and claim.is_held:
         raise Conflict(
-            f"{found.id} has not ended: {claim.agent or claim.session} holds it",
-            hint=f"Free it for others with `counterpoint release {found.id}`.",
+            f"{current.id} has not ended: {claim.agent or claim.session} holds it",
+            hint=f"Free it for others with `counterpoint release {current.id}`.",
         )
     proposed = ProposedAct(
         action="item.edited",
-        subject=found.id,
-        decision={"moved": [found.status, goal]},
-        shown={"moved": f"{found.status} -> {goal}"},
+        subject=current.id,
+        decision={"moved": [current.status, goal]},
+        shown={"moved": f"{current.status} -> {goal}"},
     )
     edit = Edit(status=goal, reason=reason)
     core = confirmed(
         context,
         lambda: proposed,
-        lambda core: core.items.edit(found.id, edit),
+        lambda core: core.items.edit(current.id, edit),
         reason,
         offers=False,
     )
-    after = core.items.edit(found.id, edit)
+    after = core.items.edit(current.id, edit)
     context.out.result({"item": present_briefly(after)}, stands(after))
     return 0

@@ -38,8 +38,8 @@ def _session(project: str, who: str, number: int) -> str:
 
 
 def _has_ended(core: Core, session: str) -> bool:
-    known = core.overview.find(Session, session)
-    return known is not None and known.has_ended
+    stored = core.overview.find(Session, session)
+    return stored is not None and stored.has_ended
 
 
 def repeatable(command: F) -> F:

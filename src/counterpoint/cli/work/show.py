@@ -92,30 +92,32 @@ def show(context: CommandContext, id_: str, *, whole: bool) -> None:
         _print_one(context.out, "entry", id_, present_entry(_entry_of(context.core, id_)))
         return
     item, _, token = id_.rpartition("@")
-    known = item_id(context.core, item) if item and _number(token) > 0 else ""
-    if known and (ended := context.core.overview.find(Outcome, known, _number(token))):
+    ended_item = item_id(context.core, item) if item and _number(token) > 0 else ""
+    if ended_item and (ended := context.core.overview.find(Outcome, ended_item, _number(token))):
         _print_one(context.out, "outcome", id_, present(ended))
         return
     if noun is None:
         _print_item(context, item_id(context.core, id_), whole=whole or context.out.json)
         return
-    found = context.core.overview.find(noun, id_)
-    if found is None:
+    row = context.core.overview.find(noun, id_)
+    if row is None:
         raise NotFound(f"there is no {noun.__name__.lower()} {id_!r}")
     changes = context.core.overview.find(Changeset, id_) if noun is Submission else None
     beside = {"changeset": present(changes)} if changes else {}
     run = context.core.overview.find(Run, id_) if noun is Session else None
     if run is not None and context.out.json:
         beside["calls"] = _calls(context.core, run, whole=whole)
-    _print_one(context.out, noun.__name__.lower(), id_, present(found), beside)
+    _print_one(context.out, noun.__name__.lower(), id_, present(row), beside)
     if run is not None and not context.out.json:
         _print_calls(context, run, whole=whole)
 
 
 def _calls(core: Core, run: Run, *, whole: bool) -> dict[str, Json]:
     """Return what hooks reported of a session, the last of it or all."""
-    shown = [present(one) | {"payload": _payload(one)} for one in _events(core, run, whole=whole)]
-    return {"total": run.events, "events": [*shown]}
+    events = [
+        present(event) | {"payload": _payload(event)} for event in _events(core, run, whole=whole)
+    ]
+    return {"total": run.events, "events": [*events]}
 
 
 def _events(core: Core, run: Run, *, whole: bool) -> Sequence[StreamEvent]:
@@ -130,20 +132,20 @@ def _payload(event: StreamEvent) -> Json:
 def _print_calls(context: CommandContext, run: Run, *, whole: bool) -> None:
     events = _events(context.core, run, whole=whole)
     more = len(events) < run.events
-    lines = [_call(one) for one in events]
+    lines = [_call(event) for event in events]
     after = [f"and before that: counterpoint show {run.id} --all"] if more else []
     _print_lines(context.out, headed(f"Calls that hooks reported, {run.events:,}"), lines + after)
 
 
 def _call(event: StreamEvent) -> str:
     """Return a call of a tool in a line, or how many are missing."""
-    said = load_object(event.payload)
-    if MISSING in said:
-        return f"#{event.number}  {dump_any(said[MISSING])} missing, of {said.get('of')}"
+    payload = load_object(event.payload)
+    if MISSING in payload:
+        return f"#{event.number}  {dump_any(payload[MISSING])} missing, of {payload.get('of')}"
     cut = " (cut)" if event.is_cut else ""
-    what = said.get(INPUT, said.get("unread", "" if said else event.payload))
+    what = payload.get(INPUT, payload.get("unread", "" if payload else event.payload))
     words = what if isinstance(what, str) else dump_any(what)
-    tool = said.get(TOOL, said.get("hook_event_name", ""))
+    tool = payload.get(TOOL, payload.get("hook_event_name", ""))
     return f"#{event.number}  {local_time(event.time, SECOND)}  {tool}{cut}  {one_line(words, _WIDEST)}".rstrip()
 
 
@@ -236,26 +238,26 @@ def _print_item(context: CommandContext, id_: str, *, whole: bool) -> None:
         _print_lines(out, title, lines)
     _print_end(out, _end_of(facets))
     for title, nouns in hanging:
-        shown = nouns if whole else nouns[:_HANGING]
-        more = [f"and more: counterpoint show {id_} --all"] if len(nouns) > len(shown) else []
-        _print_lines(out, title, [line for noun in shown for line in _lines(noun)] + more)
+        rows = nouns if whole else nouns[:_HANGING]
+        more = [f"and more: counterpoint show {id_} --all"] if len(nouns) > len(rows) else []
+        _print_lines(out, title, [line for noun in rows for line in _lines(noun)] + more)
 
 
 def _end_of(facets: Facets) -> dict[str, Json]:
     """Return what was said of a whole as it ended; of a task its outcomes say it."""
     outcome = object_of(facets.attributes.get("outcome"))
     return {
-        **{name: one for name, one in outcome.items() if name != "words"},
+        **{name: part for name, part in outcome.items() if name != "words"},
         **object_of(outcome.get("words")),
     }
 
 
 def _print_end(out: Output, end: dict[str, Json]) -> None:
-    shown = {name: end[name] for name in _END if end.get(name)}
-    if shown:
+    fields = {name: end[name] for name in _END if end.get(name)}
+    if fields:
         out.line()
         out.line("Outcome", style="bold")
-        _print_fields(out, shown)
+        _print_fields(out, fields)
 
 
 def _hanging(core: Core, id_: str, limit: int) -> Iterator[tuple[str, Sequence[Noun]]]:
@@ -269,12 +271,12 @@ def _hanging(core: Core, id_: str, limit: int) -> Iterator[tuple[str, Sequence[N
         ("Submissions", overview.rows(Submission, item=id_, latest=True, limit=limit)),
         ("Verdicts", overview.rows(Verdict, item=id_, latest=True, limit=limit)),
     )
-    yield from (found for found in lists if found[1])
+    yield from (group for group in lists if group[1])
 
 
 def _facts(facets: Facets, now: Timestamp) -> dict[str, Json]:
     item, claim = facets.item, facets.claim
-    held = (
+    holding = (
         f"{claim.agent} ({claim.session}), {lease(claim, now, facets.departure)}" if claim else ""
     )
     return {
@@ -286,9 +288,9 @@ def _facts(facets: Facets, now: Timestamp) -> dict[str, Json]:
         "areas": ", ".join(facets.areas),
         "assignee": item.assignee,
         "profile": item.profile,
-        "after": [f"{one.id} ({one.status}) {one.title}" for one in facets.needs],
+        "after": [f"{need.id} ({need.status}) {need.title}" for need in facets.needs],
         "needed by": ", ".join(facets.needed_by),
-        "claim": held if claim and claim.is_held else "",
+        "claim": holding if claim and claim.is_held else "",
         "ready": "yes" if facets.readiness.is_offered else "no",
         "why": [localize(reason) for reason in facets.readiness.reasons],
         "changed": local_time_with_zone(item.updated_at),
@@ -300,8 +302,8 @@ def _gate(gate: Gate) -> str:
     # A gate that is closed sounds as if it were done with.
     stands = "not met yet" if gate.status == "closed" else gate.status
     stands += own_work(gate)
-    held = "before it may begin" if gate.holds == "start" else ""
-    words = " ".join(word for word in (f"{gate.name} ({gate.kind})", stands, held) if word)
+    stage = "before it may begin" if gate.holds == "start" else ""
+    words = " ".join(word for word in (f"{gate.name} ({gate.kind})", stands, stage) if word)
     return f"{words}: {one_line(shlex.join(gate.argv))}" if gate.argv else words
 
 
@@ -343,16 +345,16 @@ def _print_lines(out: Output, title: str, lines: list[str]) -> None:
 def _item(
     facets: Facets, tree: Sequence[tuple[int, Item]], hanging: list[tuple[str, Sequence[Noun]]]
 ) -> Json:
-    found = {title.lower(): [present(noun) for noun in nouns] for title, nouns in hanging}
+    groups = {title.lower(): [present(noun) for noun in nouns] for title, nouns in hanging}
     return {
         "sort": "item",
         "item": present(facets.item),
         "labels": list(facets.labels),
-        "after": [present_briefly(one) for one in facets.needs],
+        "after": [present_briefly(need) for need in facets.needs],
         "needed_by": list(facets.needed_by),
         "areas": list(facets.areas),
-        "accept": [present(one) for one in facets.criteria],
-        "gates": [present(one) for one in facets.gates],
+        "accept": [present(criterion) for criterion in facets.criteria],
+        "gates": [present(gate) for gate in facets.gates],
         "claim": present(facets.claim) if facets.claim else None,
         "readiness": {
             "is_ready": facets.readiness.is_offered,
@@ -361,7 +363,7 @@ def _item(
         "outcome": _end_of(facets) or None,
         "below": [{**present_briefly(child), "depth": depth} for depth, child in tree],
         **{
-            name: found.get(name, [])
+            name: groups.get(name, [])
             for name in ("records", "outcomes", "receipts", "submissions", "verdicts")
         },
     }

@@ -64,9 +64,9 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
         state, awaiting = core.overview.state(), core.awaiting.list()
         unsigned = core.signing.unsigned()
         below = core.overview.progress(state.roots)
-        progress = {name: one.by_category() for name, one in below.items()}
+        progress = {name: part.by_category() for name, part in below.items()}
         lacking = core.permitted.lacking_now()
-        untold = core.awaiting.untold([one.item.id for one in awaiting if one.step == "review"])
+        untold = core.awaiting.untold([each.item.id for each in awaiting if each.step == "review"])
         runs = paused_runs(core)
         quorum = quorum_standing(core)
         signers, proposals = joint_acts(core)
@@ -81,13 +81,13 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
                 **_state(state, progress, unsigned),
                 "awaiting": [
                     {
-                        "item": present_briefly(one.item),
-                        "step": one.step,
-                        "rejection": present(one.rejection) if one.rejection else None,
+                        "item": present_briefly(each.item),
+                        "step": each.step,
+                        "rejection": present(each.rejection) if each.rejection else None,
                     }
-                    for one in awaiting
+                    for each in awaiting
                 ],
-                "waiting_for_you": [one._asdict() for one in waiting],
+                "waiting_for_you": [each._asdict() for each in waiting],
                 "you": shown(context.app, core),
                 "recovered": [*recoveries(core)],
                 "quorum": _quorum(quorum),
@@ -100,7 +100,7 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
         return
     _print_head(context.out, state, unsigned)
     _print_quorum(context.out, quorum)
-    for_agents = [one for one in awaiting if is_for_agents(one, runs)]
+    for_agents = [each for each in awaiting if is_for_agents(each, runs)]
     _print_work(context.out, state, for_agents, waiting, _why_not_you(context) if waiting else "")
     _print_open(context.out, core, state)
     for warning in _warnings(context):
@@ -140,8 +140,8 @@ def _print_work(
 
     awaiting: what waits for agents. why_not_you: why whoever looks cannot decide what waits; empty if he can.
     """
-    _section(out, "Waiting for you", ("id", "what", "title", "run"), [tuple(one) for one in due])
-    if any(one.what == _SIGNED for one in due):
+    _section(out, "Waiting for you", ("id", "what", "title", "run"), [tuple(each) for each in due])
+    if any(each.what == _SIGNED for each in due):
         out.line(_UNTOLD, style="yellow")
     if why_not_you:
         out.line(f"You: {why_not_you}", style="yellow")
@@ -149,11 +149,11 @@ def _print_work(
         out,
         "Waiting for agents",
         ("id", "for what", "title"),
-        [(one.item.id, for_what(one), one_line(one.item.title)) for one in awaiting],
+        [(each.item.id, for_what(each), one_line(each.item.title)) for each in awaiting],
     )
     live = [
-        (one.item.id, one.claim.agent, left_of(one, state.now), one_line(one.item.title))
-        for one in state.live
+        (live.item.id, live.claim.agent, left_of(live, state.now), one_line(live.item.title))
+        for live in state.live
     ]
     is_open = any(_unclosed(categories) for categories in state.counts.values())
     nobody = "Nobody holds anything: `counterpoint next` shows what is ready." if is_open else ""
@@ -249,13 +249,18 @@ def joint_acts(core: Core) -> tuple[Json, list[Due]]:
         said_of,
     )
 
-    asked = open_proposals(core)
-    if asked is None:
+    answer = open_proposals(core)
+    if answer is None:
         return None, []
-    joint, proposals = asked
+    joint, proposals = answer
     due = [
-        Due(one.id, "signatures of people", f"{one.act}: {said_of(joint, one)}", command_of(one))
-        for one in proposals
+        Due(
+            proposal.id,
+            "signatures of people",
+            f"{proposal.act}: {said_of(joint, proposal)}",
+            command_of(proposal),
+        )
+        for proposal in proposals
     ]
     presented: list[Json] = [present_proposal(joint, proposal) for proposal in proposals]
     return {"required": joint.threshold, "proposals": presented}, due
@@ -317,16 +322,16 @@ def due(
         command = f"counterpoint approve {run.item}" if run.is_gate else go_on
         what = "a gate of a paused run" if run.is_gate else "a paused run"
         yield Due(run.item, f"{what}: {run.why}", one_line(run.title), command)
-    for one in awaiting:
-        if one.step == "review" and one.item.id in untold:
-            id_ = one.item.id
-            yield Due(id_, _SIGNED, one_line(one.item.title), f"counterpoint approve {id_}")
-        elif one.step == "review" and (not one.is_mine or state.project.reviews == "self"):
-            id_ = one.item.id
-            yield Due(id_, "a review", one_line(one.item.title), f"counterpoint approve {id_}")
-        elif one.step == "review":
+    for each in awaiting:
+        if each.step == "review" and each.item.id in untold:
+            id_ = each.item.id
+            yield Due(id_, _SIGNED, one_line(each.item.title), f"counterpoint approve {id_}")
+        elif each.step == "review" and (not each.is_mine or state.project.reviews == "self"):
+            id_ = each.item.id
+            yield Due(id_, "a review", one_line(each.item.title), f"counterpoint approve {id_}")
+        elif each.step == "review":
             what, run = "a review by others", "counterpoint agent create reviewer"
-            yield Due(one.item.id, what, one_line(one.item.title), run)
+            yield Due(each.item.id, what, one_line(each.item.title), run)
     for item in held_back:
         yield Due(item.id, "its start", one_line(item.title), f"counterpoint approve {item.id}")
     for record in state.blockers:
@@ -371,8 +376,8 @@ def left_of(live: Live, now: Timestamp) -> str:
         return words
     if not claim.is_live(now):
         return f"ran out, {words.removeprefix('ran out ')}"
-    left = (moment(claim.leased_until) - moment(now)).total_seconds()
-    return f"running out, {words}" if left < _SOON else words
+    seconds_left = (moment(claim.leased_until) - moment(now)).total_seconds()
+    return f"running out, {words}" if seconds_left < _SOON else words
 
 
 def _warnings(context: CommandContext) -> Iterator[str]:
@@ -405,22 +410,22 @@ def _refusal_of_git(app: App) -> str:
     return opened if isinstance(opened, str) else ""
 
 
-def _lacking(found: Lacking) -> str:
+def _lacking(lacking: Lacking) -> str:
     """Return in words which commands of checks would not be run; empty if all would."""
-    if not (found.why or found.commands):
+    if not (lacking.why or lacking.commands):
         return ""
     # What words it is loaded for few looks, as below.
     from counterpoint.dialects.lacking import said_of_lacking
 
-    return said_of_lacking(found)
+    return said_of_lacking(lacking)
 
 
-def for_what(found: Awaiting) -> str:
+def for_what(awaiting: Awaiting) -> str:
     """Return in words what an item waits for that no review is due of."""
-    if found.step == "mend":
+    if awaiting.step == "mend":
         from counterpoint.dialects.next_step import why_back
 
-        return f"its repair, {one_line(why_back(found, 200), 200)}"
+        return f"its repair, {one_line(why_back(awaiting, 200), 200)}"
     return "an agent that hands it in, or `counterpoint approve`"
 
 
@@ -458,15 +463,15 @@ def _state(state: State, progress: dict[str, dict[str, int]], unsigned: Unsigned
         "roots": [{**present_briefly(root), "progress": progress[root.id]} for root in state.roots],
         "live": [
             {
-                "claim": present(one.claim),
-                "item": present_briefly(one.item),
-                "lease": lease(one.claim, state.now, one.departure),
-                "gone": asdict(one.departure) if one.departure else None,
+                "claim": present(live.claim),
+                "item": present_briefly(live.item),
+                "lease": lease(live.claim, state.now, live.departure),
+                "gone": asdict(live.departure) if live.departure else None,
             }
-            for one in state.live
+            for live in state.live
         ],
-        "blockers": [present(one) for one in state.blockers],
-        "in_review": [present_briefly(one) for one in state.in_review],
+        "blockers": [present(blocker) for blocker in state.blockers],
+        "in_review": [present_briefly(item) for item in state.in_review],
         "ledger": {
             "size": state.ledger_size,
             "last_entry_at": state.last_entry_at,

@@ -29,26 +29,26 @@ def tree_below(core: Core, item: Item) -> list[tuple[int, Item]]:
     children: dict[str, list[Item]] = defaultdict(list)
     level = [item.id]
     while level:
-        found = [
-            one
+        items = [
+            child
             for start in range(0, len(level), _AT_ONCE)
-            for one in _level(core, level[start : start + _AT_ONCE])
+            for child in _level(core, level[start : start + _AT_ONCE])
         ]
-        for one in found:
-            children[one.parent].append(one)
-        level = [one.id for one in found]
+        for current in items:
+            children[current.parent].append(current)
+        level = [child.id for child in items]
     below: list[tuple[int, Item]] = []
-    left = [(1, one) for one in _in_places(children[item.id])]
-    while left:
-        depth, one = left.pop()
-        below.append((depth, one))
-        left += [(depth + 1, child) for child in _in_places(children[one.id])]
+    queue = [(1, child) for child in _in_places(children[item.id])]
+    while queue:
+        depth, current = queue.pop()
+        below.append((depth, current))
+        queue += [(depth + 1, child) for child in _in_places(children[current.id])]
     return below
 
 
 def _in_places(items: list[Item]) -> list[Item]:
     """Return siblings, the last of them first."""
-    return sorted(items, key=lambda one: (one.position, one.number), reverse=True)
+    return sorted(items, key=lambda sibling: (sibling.position, sibling.number), reverse=True)
 
 
 def _level(core: Core, parents: Sequence[str]) -> Iterator[Item]:
@@ -64,18 +64,18 @@ def _level(core: Core, parents: Sequence[str]) -> Iterator[Item]:
 def lines_of_plan(plan: Sequence[Planned], ready: Sequence[int]) -> Iterator[tuple[str, bool]]:
     """Return a plan as lines in the order of its tree, each with whether it could be started now."""
     below: list[list[int]] = [[] for _ in plan]
-    for place, part in enumerate(plan):
+    for index, part in enumerate(plan):
         if part.parent is not None:
-            below[part.parent].append(place)
-    starts, left = frozenset(ready), [(0, 0)] if plan else []
-    while left:
-        place, depth = left.pop()
-        yield f"{'  ' * depth}{_line(plan, place, place in starts)}", place in starts
-        left += [(child, depth + 1) for child in reversed(below[place])]
+            below[part.parent].append(index)
+    starts, queue = frozenset(ready), [(0, 0)] if plan else []
+    while queue:
+        index, depth = queue.pop()
+        yield f"{'  ' * depth}{_line(plan, index, index in starts)}", index in starts
+        queue += [(child, depth + 1) for child in reversed(below[index])]
 
 
-def _line(plan: Sequence[Planned], place: int, is_ready: bool) -> str:
-    part = plan[place]
+def _line(plan: Sequence[Planned], index: int, is_ready: bool) -> str:
+    part = plan[index]
     draft = part.draft
     waits = [plan[need].draft.title for need in part.needs] + list(part.outside)
     asks = [
@@ -87,6 +87,6 @@ def _line(plan: Sequence[Planned], place: int, is_ready: bool) -> str:
         *(["artifact"] if draft.artifact else []),
         *([counted(len(draft.checks), "check")] if draft.checks else []),
     ]
-    told = f"  ({'; '.join(asks)})" if asks else ""
+    notes = f"  ({'; '.join(asks)})" if asks else ""
     sort = "" if draft.kind == "task" else f"{draft.kind}: "
-    return f"{tick(draft.done, f'{sort}{draft.title}')}{told}"
+    return f"{tick(draft.done, f'{sort}{draft.title}')}{notes}"

@@ -91,13 +91,13 @@ def read(path: Path) -> list[ForeignWork]:
 
 def _title(folder: Folder) -> str:
     """Return the name of a project: what its settings say, or the folder that it lies in."""
-    named = ""
+    project_name = ""
     if folder.has("", "config.yml"):
         with suppress(MalformedDocument):
-            named = text_in(
+            project_name = text_in(
                 object_of(read_yaml(folder.text("", "config.yml")).value), "project_name"
             )
-    return named or folder.path.absolute().parent.name
+    return project_name or folder.path.absolute().parent.name
 
 
 def _folder(path: Path) -> Path:
@@ -122,9 +122,9 @@ def _item(name: str, text: str, state: str, remarks: list[Remark]) -> ForeignIte
         what = "its front matter has no `id`" if values else "it has no front matter"
         remarks.append(Remark(f"{what}, so it is no task and is left out", name, "loss"))
         return None
-    said = text_in(values, "status")
-    if not state and said and _state(said) is None:
-        remarks.append(Remark(f"{own}: the status {said!r} means open here", name))
+    status = text_in(values, "status")
+    if not state and status and _state(status) is None:
+        remarks.append(Remark(f"{own}: the status {status!r} means open here", name))
     remarks += unread(values, _FIELDS, name)
     text_of = _parse_text(front.body)
     parts, criteria = text_of.parts, _Criteria()
@@ -152,8 +152,8 @@ def _item(name: str, text: str, state: str, remarks: list[Remark]) -> ForeignIte
             ("References", "\n".join(f"- {each}" for each in references)),
         ),
         parent=text_in(values, "parent_task_id").upper(),
-        state=state or _state(said) or "open",
-        said=said,
+        state=state or _state(status) or "open",
+        said=status,
         priority=priority_of(text_in(values, "priority"), own, name, remarks),
         assignee=next(iter(assignees), ""),
         labels=(*words_in(values, "labels"), *([f"milestone: {milestone}"] if milestone else [])),
@@ -196,7 +196,7 @@ def _quoted(text: str) -> tuple[str, dict[int, str]]:
     """Return a text whose front matter has in quotes what its own tool reads as texts, and these values by line."""
     lines, quoted = text.split("\n"), dict[int, str]()
     block: int | None = None
-    for place, line in enumerate(lines[1:], 1):
+    for index, line in enumerate(lines[1:], 1):
         if line.rstrip() == "---":
             break
         indent = len(line) - len(line.lstrip())
@@ -208,20 +208,20 @@ def _quoted(text: str) -> tuple[str, dict[int, str]]:
             continue
         words = value[2]
         if words.startswith("["):
-            mended = _IN_LIST.sub(lambda found: f"'{found[0]}'", words)
+            mended = _IN_LIST.sub(lambda word: f"'{word[0]}'", words)
         elif words[0] in _SIGNS or ": " in words or words.endswith(":"):
             mended = "'" + words.replace("'", "''") + "'"
         else:
             continue
         if mended != words:
-            lines[place] = f"{value[1]}{mended}"
-            quoted[place + 1] = words
+            lines[index] = f"{value[1]}{mended}"
+            quoted[index + 1] = words
     return "\n".join(lines), quoted
 
 
-def _state(said: str) -> str | None:
+def _state(status: str) -> str | None:
     """Return the state here, signs before it left out; None where nobody knows it: a project may have any."""
-    return state_of(said.lstrip("◑○●◒✔ "), _STATES)
+    return state_of(status.lstrip("◑○●◒✔ "), _STATES)
 
 
 @dataclass(slots=True)
@@ -243,11 +243,11 @@ class _Text:
 
 def _parse_text(body: str) -> _Text:
     """Return the text of a task by its parts: first what stands between marks, then what only stands below a heading."""
-    found = _Text()
+    parsed = _Text()
     unmarked = body
     for name, whole, text in _marked(body):
         heading = name.capitalize().replace("_", " ")
-        found.add(name if name in _HEADINGS.values() else "", heading, text)
+        parsed.add(name if name in _HEADINGS.values() else "", heading, text)
         # As many lines stay, so that no heading moves into another block.
         unmarked = unmarked.replace(whole, "\n" * whole.count("\n"), 1)
     unmarked = _MARK.sub("", unmarked)
@@ -255,18 +255,18 @@ def _parse_text(body: str) -> _Text:
     heads = [line for line in parse_markdown(unmarked).headings if line.level <= _LEVEL]
     begin, words = 0, "Description"
     for head in heads:
-        _add_unmarked(found, words, lines[begin : head.number - 1])
+        _add_unmarked(parsed, words, lines[begin : head.number - 1])
         begin, words = head.number, head.words or head.text.strip("# ")
         if begin < len(lines) and _UNDERLINE.fullmatch(lines[begin]) and "#" not in head.text[:4]:
             begin += 1
-    _add_unmarked(found, words, lines[begin:])
-    return found
+    _add_unmarked(parsed, words, lines[begin:])
+    return parsed
 
 
-def _add_unmarked(found: _Text, heading: str, lines: Sequence[str]) -> None:
+def _add_unmarked(parsed: _Text, heading: str, lines: Sequence[str]) -> None:
     name = _HEADINGS.get(heading.strip().lower(), "")
     # Comments without marks have no form that could be told from text.
-    found.add("" if name == "COMMENTS" else name, heading.strip(), "\n".join(lines))
+    parsed.add("" if name == "COMMENTS" else name, heading.strip(), "\n".join(lines))
 
 
 def _marked(body: str) -> Iterator[tuple[str, str, str]]:
@@ -308,11 +308,11 @@ class _Criteria:
 def _comments(text: str) -> Iterator[ForeignNote]:
     """Return comments: each has lines `author:` and `created:`, a line `---`, its text, and a line `---`."""
     parts = re.split(r"^---[ \t]*$", text, flags=re.MULTILINE)
-    for head, said in zip(parts[::2], parts[1::2], strict=False):
+    for head, comment in zip(parts[::2], parts[1::2], strict=False):
         values: dict[str, Json] = {}
         for line in head.strip().splitlines():
             key, _, value = line.partition(":")
             values[key.strip()] = value.strip()
         yield ForeignNote(
-            text=said.strip(), author=text_in(values, "author"), at=text_in(values, "created")
+            text=comment.strip(), author=text_in(values, "author"), at=text_in(values, "created")
         )

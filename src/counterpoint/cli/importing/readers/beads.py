@@ -105,19 +105,19 @@ def _database(file: Path) -> Iterator[tuple[str, dict[str, Json]]]:
         for row in tables.rows("issues", _COLUMNS, "created_at"):
             plain = _plain(row)
             name = str(plain.get("id"))
-            plain["dependencies"] = [_plain(one) for one in edges[name]]
-            plain["labels"] = [_plain(one)["label"] for one in labels[name]]
-            plain["comments"] = [_plain(one) for one in comments[name]]
+            plain["dependencies"] = [_plain(edge) for edge in edges[name]]
+            plain["labels"] = [_plain(label)["label"] for label in labels[name]]
+            plain["comments"] = [_plain(comment) for comment in comments[name]]
             yield f"{file.name}, issue {name}", plain
     finally:
         tables.close()
 
 
 def _by_issue(rows: Iterable[dict[str, Value]]) -> defaultdict[str, list[dict[str, Value]]]:
-    found: defaultdict[str, list[dict[str, Value]]] = defaultdict(list)
+    groups: defaultdict[str, list[dict[str, Value]]] = defaultdict(list)
     for row in rows:
-        found[str(row["issue_id"])].append(row)
-    return found
+        groups[str(row["issue_id"])].append(row)
+    return groups
 
 
 def _plain(row: dict[str, Value]) -> dict[str, Json]:
@@ -131,17 +131,17 @@ def _is_kept(row: Mapping[str, Json]) -> bool:
 
 
 def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> ForeignItem:
-    name, said = text_in(row, "id"), text_in(row, "status") or "open"
+    name, status = text_in(row, "id"), text_in(row, "status") or "open"
     remarks += unread(row, _FIELDS, where)
     criteria = text_in(row, "acceptance_criteria")
     if "[x]" in criteria.lower():
         problem = "an issue with ticked acceptance sentences, whose ticks are not imported"
         remarks.append(Remark(problem, where, "trifle"))
-    if state_of(said, _STATES) is None:
-        remarks.append(Remark(f"{name}: the status {said!r} means open here", where))
+    if state_of(status, _STATES) is None:
+        remarks.append(Remark(f"{name}: the status {status!r} means open here", where))
     parent, needs = _edges(name, row, where, remarks)
     kind = text_in(row, "issue_type") or (GATE if text_in(row, "await_type") else "")
-    state = _ended(row) or state_of(said, _STATES) or "open"
+    state = _ended(row) or state_of(status, _STATES) or "open"
     if kind == GATE and state in {"open", "active"}:
         # Nobody is to be offered it as work, and what depends on it waits.
         state = "backlog"
@@ -158,7 +158,7 @@ def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> Foreign
         ),
         parent=parent or _parent_in(name),
         state=state,
-        said=said,
+        said=status,
         priority=priority_of(text_in(row, "priority"), name, where, remarks, is_scale=True),
         assignee=text_in(row, "assignee"),
         labels=(*words_in(row, "labels"), *([kind] if kind not in {"", "task"} else [])),
@@ -166,11 +166,11 @@ def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> Foreign
         acceptance=sentences(criteria),
         notes=tuple(
             ForeignNote(
-                text=text_in(one, "text"),
-                author=text_in(one, "author"),
-                at=text_in(one, "created_at"),
+                text=text_in(comment, "text"),
+                author=text_in(comment, "author"),
+                at=text_in(comment, "created_at"),
             )
-            for one in objects_in(row, "comments")
+            for comment in objects_in(row, "comments")
         ),
         facts=facts_of(
             row,

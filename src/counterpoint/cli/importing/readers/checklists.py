@@ -69,15 +69,15 @@ class Naming:
 
 def read(path: Path) -> list[ForeignWork]:
     """Return the tasks of a file; MalformedDocument, NotFound."""
-    found = checklist(read_text(path), path.name, path.stem)
-    items = tuple(items_of(found, Naming(path.stem), path.name, is_ordered=False))
+    tasks = checklist(read_text(path), path.name, path.stem)
+    items = tuple(items_of(tasks, Naming(path.stem), path.name, is_ordered=False))
     work = ForeignWork(
         tool=TOOL,
         key=path.stem,
-        title=found.draft.title,
-        body=found.draft.body,
+        title=tasks.draft.title,
+        body=tasks.draft.body,
         items=items,
-        remarks=found.remarks,
+        remarks=tasks.remarks,
     )
     return [work]
 
@@ -88,13 +88,13 @@ def checklist(text: str, name: str, title: str, words: Collection[str] = ()) -> 
     title: that of a text that has none, or several. words: characters between brackets that are no mark of a box in it.
     """
     reader = PlanReader("plan", title, words)
-    found = reader.read(text)
-    if found.draft is None or found.faults:
+    reading = reader.read(text)
+    if reading.draft is None or reading.faults:
         # With patience nothing else is at fault.
-        line, problem = found.faults[0]
+        line, problem = reading.faults[0]
         raise refused(f"{name}, line {line}", f"in its front matter: {problem}")
-    states = {line: _STATES.get(mark, "open") for line, mark in found.marks.items()}
-    return Checklist(found.draft, states, tuple(_remarks(reader, found.draft, name)))
+    states = {line: _STATES.get(mark, "open") for line, mark in reading.marks.items()}
+    return Checklist(reading.draft, states, tuple(_remarks(reader, reading.draft, name)))
 
 
 def _remarks(reader: PlanReader, draft: Draft, name: str) -> Iterator[Remark]:
@@ -119,21 +119,21 @@ def _remarks(reader: PlanReader, draft: Draft, name: str) -> Iterator[Remark]:
 
 
 def items_of(
-    found: Checklist, naming: Naming, file: str, *, is_ordered: bool
+    tasks: Checklist, naming: Naming, file: str, *, is_ordered: bool
 ) -> Iterator[ForeignItem]:
     """Return the tasks and phases of a check-list. is_ordered: whether a phase comes after the one before it."""
     names: dict[int, tuple[str, str]] = {}
     called: dict[str, str] = {}
-    for draft in found.draft.walk():
-        if draft is not found.draft:
+    for draft in tasks.draft.walk():
+        if draft is not tasks.draft:
             names[id(draft)] = naming.name(draft)
             for word in (draft.name, draft.title, names[id(draft)][1]):
                 called.setdefault(word, names[id(draft)][0])
-    yield from _items(found, found.draft, "", names, called, file, is_ordered=is_ordered)
+    yield from _items(tasks, tasks.draft, "", names, called, file, is_ordered=is_ordered)
 
 
 def _items(
-    found: Checklist,
+    tasks: Checklist,
     above: Draft,
     parent: str,
     names: Mapping[int, tuple[str, str]],
@@ -152,12 +152,12 @@ def _items(
             title=title,
             body=_body(draft),
             parent=parent,
-            state="open" if is_phase else found.states.get(draft.line, "open"),
+            state="open" if is_phase else tasks.states.get(draft.line, "open"),
             priority=draft.priority,
             labels=draft.labels,
             needs=usual
             if draft.needs is None
-            else tuple(called.get(one, one) for one in draft.needs),
+            else tuple(called.get(need, need) for need in draft.needs),
             acceptance=draft.acceptance,
             areas=draft.areas,
             is_phase=is_phase,
@@ -166,7 +166,7 @@ def _items(
             naming="id" if draft.name else "number" if title != draft.title else "title",
         )
         before = name if is_phase else before
-        yield from _items(found, draft, name, names, called, file, is_ordered=is_ordered)
+        yield from _items(tasks, draft, name, names, called, file, is_ordered=is_ordered)
 
 
 def _body(draft: Draft) -> str:

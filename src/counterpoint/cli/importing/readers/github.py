@@ -36,17 +36,17 @@ def read(path: Path) -> list[ForeignWork]:
         raise refused(path.name, "it is no list of issues, as `gh issue list --json` writes it")
     entries = cast("list[Json]", document)
     remarks = [
-        Remark("it is no issue, so it is left out", f"{path.name}, [{place}]", "loss")
-        for place, entry in enumerate(entries)
+        Remark("it is no issue, so it is left out", f"{path.name}, [{index}]", "loss")
+        for index, entry in enumerate(entries)
         if not isinstance(entry, dict)
     ]
     issues = [object_of(entry) for entry in entries]
-    repository = next((found for one in issues if (found := _repository(one))), "")
-    parents = {name: _name(one) for one in issues for name in _named(one, "subIssues")}
+    repository = next((address for issue in issues if (address := _repository(issue))), "")
+    parents = {name: _name(issue) for issue in issues for name in _named(issue, "subIssues")}
     items = tuple(
-        _item(one, parents, f"{path.name}, [{place}]", remarks)
-        for place, one in enumerate(issues)
-        if one
+        _item(issue, parents, f"{path.name}, [{index}]", remarks)
+        for index, issue in enumerate(issues)
+        if issue
     )
     return [
         ForeignWork(
@@ -65,7 +65,7 @@ def _item(
     name, number = _name(issue), text_in(issue, "number")
     state, status = _state(issue, where, remarks)
     milestone = text_in(object_of(issue.get("milestone")), "title")
-    assignees = [text_in(one, "login", "name") for one in objects_in(issue, "assignees")]
+    assignees = [text_in(user, "login", "name") for user in objects_in(issue, "assignees")]
     parent = _name(object_of(issue.get("parent"))) or parents.get(name, "")
     return ForeignItem(
         id=name,
@@ -77,7 +77,11 @@ def _item(
         said=status,
         assignee=next(filter(None, assignees), ""),
         labels=(
-            *(found for one in objects_in(issue, "labels") if (found := text_in(one, "name"))),
+            *(
+                label_name
+                for label in objects_in(issue, "labels")
+                if (label_name := text_in(label, "name"))
+            ),
             *([f"milestone: {milestone}"] if milestone else []),
         ),
         needs=tuple(_named(issue, "blockedBy")),
@@ -107,26 +111,28 @@ def _state(issue: Mapping[str, Json], where: str, remarks: list[Remark]) -> tupl
 
 
 def _comments(issue: Mapping[str, Json]) -> Iterator[ForeignNote]:
-    for one in objects_in(issue, "comments"):
-        author = text_in(object_of(one.get("author")), "login")
-        yield ForeignNote(text=text_in(one, "body"), author=author, at=text_in(one, "createdAt"))
+    for comment in objects_in(issue, "comments"):
+        author = text_in(object_of(comment.get("author")), "login")
+        yield ForeignNote(
+            text=text_in(comment, "body"), author=author, at=text_in(comment, "createdAt")
+        )
 
 
 def _named(issue: Mapping[str, Json], field: str) -> Iterator[str]:
     """Return the issues that a field names: it is a list, or an object with one in `nodes`."""
     value = issue.get(field)
     some = list_in(issue, field) if isinstance(value, list) else list_in(object_of(value), "nodes")
-    for one in some:
-        if name := _name(object_of(one)):
+    for node in some:
+        if name := _name(object_of(node)):
             yield name
 
 
 def _repository(issue: Mapping[str, Json]) -> str:
-    found = _URL.match(text_in(issue, "url"))
-    return found[1] if found else ""
+    match = _URL.match(text_in(issue, "url"))
+    return match[1] if match else ""
 
 
 def _name(issue: Mapping[str, Json]) -> str:
-    found = _URL.match(text_in(issue, "url"))
+    match = _URL.match(text_in(issue, "url"))
     number = text_in(issue, "number")
-    return f"{found[1]}#{found[2]}" if found else f"#{number}" if number else ""
+    return f"{match[1]}#{match[2]}" if match else f"#{number}" if number else ""

@@ -79,7 +79,7 @@ def _item(
         assignee=_cell(row, "Assignee"),
         labels=(*_list(row, "Labels"), *([f"project: {project}"] if project else [])),
         needs=tuple(dict.fromkeys([*_list(row, "Blocked by"), *blocks.get(name, ())])),
-        facts={ours: found for ours, theirs in _FACTS.items() if (found := _cell(row, theirs))},
+        facts={ours: text for ours, theirs in _FACTS.items() if (text := _cell(row, theirs))},
         where=where,
     )
 
@@ -100,4 +100,4 @@ def _cell(row: Mapping[str, str], heading: str) -> str:
 
 
 def _list(row: Mapping[str, str], heading: str) -> list[str]:
-    return [one.strip() for one in row.get(heading, "").split(",") if one.strip()]
+    return [part.strip() for part in row.get(heading, "").split(",") if part.strip()]

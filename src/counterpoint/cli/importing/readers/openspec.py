@@ -22,13 +22,15 @@ def read(path: Path) -> list[ForeignWork]:
     """Return every change of a project, or the one whose folder is named; MalformedDocument, NotFound."""
     if (path / "tasks.md").is_file() or (path / "proposal.md").is_file():
         return [_change(Folder(path.absolute().parent), "", path.absolute().name, [])]
-    place = next((one for one in (path / "openspec", path) if (one / "changes").is_dir()), None)
-    if place is None or place.is_symlink():
+    root = next(
+        (folder for folder in (path / "openspec", path) if (folder / "changes").is_dir()), None
+    )
+    if root is None or root.is_symlink():
         raise NotFound(
             f"there is no folder `openspec/changes` in {str(path)!r}",
             hint="Name the project's folder.",
         )
-    folder, remarks = Folder(place), list[Remark]()
+    folder, remarks = Folder(root), list[Remark]()
     names = [name for name in folder.folders("changes") if name != "archive"]
     ended = list(folder.folders("changes/archive"))
     if ended:
@@ -40,43 +42,43 @@ def read(path: Path) -> list[ForeignWork]:
         Remark("it has no tasks.md yet, so it is left out", f"changes/{name}", "loss")
         for name in empty
     ]
-    found: list[ForeignWork] = []
+    works: list[ForeignWork] = []
     for name in (name for name in names if name not in empty):
         try:
-            found.append(_change(folder, "changes", name, []))
+            works.append(_change(folder, "changes", name, []))
         except MalformedDocument as fault:
             remarks.append(loss_of(fault))
-    if not found and len(names) > len(empty):
+    if not works and len(names) > len(empty):
         refuse_empty(remarks)
-    if found:
-        found[0] = replace(found[0], remarks=(*found[0].remarks, *remarks))
-    if not found:
+    if works:
+        works[0] = replace(works[0], remarks=(*works[0].remarks, *remarks))
+    if not works:
         raise NotFound(
-            f"no change in {str(place)!r} has a tasks.md", hint="Have the tasks written first."
+            f"no change in {str(root)!r} has a tasks.md", hint="Have the tasks written first."
         )
-    return found
+    return works
 
 
 def _change(folder: Folder, below: str, name: str, remarks: list[Remark]) -> ForeignWork:
-    here = f"{below}/{name}" if below else name
+    prefix = f"{below}/{name}" if below else name
     texts = {
-        file: folder.text(here, file)
+        file: folder.text(prefix, file)
         for file in ("tasks.md", "proposal.md", "design.md")
-        if folder.has(here, file)
+        if folder.has(prefix, file)
     }
-    found = checklist(texts.get("tasks.md", ""), f"{here}/tasks.md", name)
-    specs = list(folder.folders(f"{here}/specs"))
-    more = [Remark(unimported(specs, "OpenSpec"), f"{here}/specs", "trifle")] if specs else []
+    tasks = checklist(texts.get("tasks.md", ""), f"{prefix}/tasks.md", name)
+    specs = list(folder.folders(f"{prefix}/specs"))
+    more = [Remark(unimported(specs, "OpenSpec"), f"{prefix}/specs", "trifle")] if specs else []
     return ForeignWork(
         tool=TOOL,
         key=name,
         title=f"{name} (OpenSpec)",
         body=sections(("", texts.get("proposal.md", "")), ("Design", texts.get("design.md", ""))),
-        items=tuple(items_of(found, Naming(name, _own), f"{here}/tasks.md", is_ordered=True)),
-        remarks=(*found.remarks, *more, *remarks),
+        items=tuple(items_of(tasks, Naming(name, _own), f"{prefix}/tasks.md", is_ordered=True)),
+        remarks=(*tasks.remarks, *more, *remarks),
     )
 
 
 def _own(title: str) -> tuple[str, str]:
-    found = _NUMBER.fullmatch(title)
-    return (found[1], found[2]) if found else ("", title)
+    match = _NUMBER.fullmatch(title)
+    return (match[1], match[2]) if match else ("", title)

@@ -36,8 +36,8 @@ def read(path: Path) -> list[ForeignWork]:
     if document.get("format") != TOOL or document.get("version") != _VERSION:
         raise refused(path.name, "it is no export of Counterpoint of version 1")
     items = [
-        _item(one, f"{path.name}, items[{place}]")
-        for place, one in enumerate(objects_in(document, "items"))
+        _item(entry, f"{path.name}, items[{index}]")
+        for index, entry in enumerate(objects_in(document, "items"))
     ]
     return [
         ForeignWork(
@@ -69,35 +69,35 @@ def written(work: ForeignWork) -> Json:
     }
 
 
-def _item(one: Mapping[str, Json], where: str) -> ForeignItem:
-    priority = one.get("priority", _USUAL["priority"])
+def _item(entry: Mapping[str, Json], where: str) -> ForeignItem:
+    priority = entry.get("priority", _USUAL["priority"])
     texts = {
-        name: _text(one, name)
+        name: _text(entry, name)
         for name in ("title", "body", "parent", "said", "assignee", "profile")
     }
-    lists = {name: words_in(one, name) for name in ("labels", "needs", "acceptance", "areas")}
+    lists = {name: words_in(entry, name) for name in ("labels", "needs", "acceptance", "areas")}
     return ForeignItem(
-        id=text_in(one, "id"),
+        id=text_in(entry, "id"),
         **cast("dict[str, Any]", texts),
         **cast("dict[str, Any]", lists),
-        state=text_in(one, "state") or "open",
+        state=text_in(entry, "state") or "open",
         priority=priority if isinstance(priority, int) else 2,
-        is_phase=one.get("is_phase") is True,
+        is_phase=entry.get("is_phase") is True,
         checks=tuple(
             tuple(map(str, cast("list[Json]", argv)))
-            for argv in list_in(one, "checks")
+            for argv in list_in(entry, "checks")
             if isinstance(argv, list)
         ),
-        approval=one.get("approval") is True,
-        review=one.get("review") is True,
-        artifact=one.get("artifact") is True,
+        approval=entry.get("approval") is True,
+        review=entry.get("review") is True,
+        artifact=entry.get("artifact") is True,
         notes=tuple(
             ForeignNote(
                 text=_text(note, "text"), author=_text(note, "author"), at=_text(note, "at")
             )
-            for note in objects_in(one, "notes")
+            for note in objects_in(entry, "notes")
         ),
-        facts={name: str(value) for name, value in object_of(one.get("facts")).items()},
+        facts={name: str(value) for name, value in object_of(entry.get("facts")).items()},
         where=where,
     )
 

@@ -28,9 +28,9 @@ def read(path: Path) -> list[ForeignWork]:
     """Return every feature of a project, or the one whose folder is named; MalformedDocument, NotFound."""
     if (path / "tasks.md").is_file():
         return [_feature(Folder(path.absolute().parent), "", path.absolute().name)]
-    place = next((one for one in (path / "specs", path) if one.is_dir()), None)
-    folder = Folder(place) if place is not None and not place.is_symlink() else None
-    names = [one for one in folder.folders("") if folder.has(one, "tasks.md")] if folder else []
+    root = next((candidate for candidate in (path / "specs", path) if candidate.is_dir()), None)
+    folder = Folder(root) if root is not None and not root.is_symlink() else None
+    names = [name for name in folder.folders("") if folder.has(name, "tasks.md")] if folder else []
     if folder is None or not names:
         raise NotFound(
             f"there is no `specs/NAME/tasks.md` in {str(path)!r}",
@@ -50,23 +50,23 @@ def read(path: Path) -> list[ForeignWork]:
 
 
 def _feature(folder: Folder, below: str, name: str) -> ForeignWork:
-    here = f"{below}/{name}" if below else name
-    found = checklist(folder.text(here, "tasks.md"), f"{here}/tasks.md", name, _WORDS)
-    spec = folder.text(here, "spec.md") if folder.has(here, "spec.md") else ""
-    items = items_of(found, Naming(name, _own), f"{here}/tasks.md", is_ordered=True)
+    prefix = f"{below}/{name}" if below else name
+    tasks = checklist(folder.text(prefix, "tasks.md"), f"{prefix}/tasks.md", name, _WORDS)
+    spec = folder.text(prefix, "spec.md") if folder.has(prefix, "spec.md") else ""
+    items = items_of(tasks, Naming(name, _own), f"{prefix}/tasks.md", is_ordered=True)
     return ForeignWork(
         tool=TOOL,
         key=name,
-        title=f"{found.draft.title.removeprefix('Tasks:').strip()} (spec-kit)",
-        body=sections(("", spec), ("Tasks", found.draft.body)),
+        title=f"{tasks.draft.title.removeprefix('Tasks:').strip()} (spec-kit)",
+        body=sections(("", spec), ("Tasks", tasks.draft.body)),
         items=tuple(_marked(name, items)),
-        remarks=found.remarks,
+        remarks=tasks.remarks,
     )
 
 
 def _own(title: str) -> tuple[str, str]:
-    found = _NUMBER.fullmatch(title)
-    return (found[1], found[2]) if found else ("", title)
+    match = _NUMBER.fullmatch(title)
+    return (match[1], match[2]) if match else ("", title)
 
 
 def _waits_in(title: str) -> str:

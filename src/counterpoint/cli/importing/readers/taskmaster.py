@@ -54,10 +54,10 @@ def read(path: Path) -> list[ForeignWork]:
 def _file(path: Path) -> Path:
     if not path.is_dir():
         return path
-    found = next((path / one for one in _PLACES if (path / one).is_file()), None)
-    if found is None:
+    file = next((path / name for name in _PLACES if (path / name).is_file()), None)
+    if file is None:
         raise NotFound(f"there is no tasks.json in {str(path)!r}", hint="Name the file.")
-    return found
+    return file
 
 
 def _tags(document: Json, name: str) -> Sequence[tuple[str, Mapping[str, Json]]]:
@@ -66,25 +66,30 @@ def _tags(document: Json, name: str) -> Sequence[tuple[str, Mapping[str, Json]]]
     whole = object_of(document)
     if isinstance(whole.get("tasks"), list):
         return [(_MAIN, whole)]
-    found = [(tag, object_of(part)) for tag, part in whole.items() if "tasks" in object_of(part)]
-    if not found:
+    tags = [(tag, object_of(part)) for tag, part in whole.items() if "tasks" in object_of(part)]
+    if not tags:
         raise refused(name, "there are no tasks in it")
-    return found
+    return tags
 
 
 def _work(tag: str, part: Mapping[str, Json], name: str) -> ForeignWork:
     remarks: list[Remark] = []
     items: list[ForeignItem] = []
-    for place, task in enumerate(list_in(part, "tasks")):
-        where = f"{name}, {tag}.tasks[{place}]"
+    for index, task in enumerate(list_in(part, "tasks")):
+        where = f"{name}, {tag}.tasks[{index}]"
         if isinstance(task, dict):
             items += _items(object_of(task), tag, _Above(), where, remarks)
         else:
             remarks.append(Remark("it is no task, so it is left out", where, "loss"))
-    told = text_in(object_of(part.get("metadata")), "description")
+    description = text_in(object_of(part.get("metadata")), "description")
     title = "Tasks (task-master)" if tag == _MAIN else f"{tag} (task-master)"
     return ForeignWork(
-        tool=TOOL, key=tag, title=title, body=told, items=tuple(items), remarks=tuple(remarks)
+        tool=TOOL,
+        key=tag,
+        title=title,
+        body=description,
+        items=tuple(items),
+        remarks=tuple(remarks),
     )
 
 
@@ -103,12 +108,12 @@ def _items(
     own = text_in(task, "status")
     # It writes no status of the parts of a task that has ended as a whole.
     is_ended = category_of(state_of(holder.status, _STATES) or "open") in CLOSED
-    said = own or (holder.status if is_ended else "pending")
-    state = state_of(said, _STATES)
+    status = own or (holder.status if is_ended else "pending")
+    state = state_of(status, _STATES)
     if state is None:
-        remarks.append(Remark(f"{number}: the status {said!r} means open here", where))
+        remarks.append(Remark(f"{number}: the status {status!r} means open here", where))
     if is_ended and not own:
-        problem = f"a part without a status of a task that is {said}, so it is {said}"
+        problem = f"a part without a status of a task that is {status}, so it is {status}"
         remarks.append(Remark(problem, where, "trifle"))
     remarks += unread(task, _FIELDS, where)
     yield ForeignItem(
@@ -121,24 +126,24 @@ def _items(
         ),
         parent=_name(tag, above) if above else "",
         state=state or "open",
-        said=said,
+        said=status,
         priority=priority_of(text_in(task, "priority"), number, where, remarks),
         assignee=text_in(task, "assignee"),
         labels=words_in(task, "labels"),
         needs=tuple(
             # Within sub-tasks a plain number is that of a sub-task beside it.
-            _name(tag, f"{above}.{one}" if above and "." not in one else one)
-            for one in words_in(task, "dependencies")
+            _name(tag, f"{above}.{need}" if above and "." not in need else need)
+            for need in words_in(task, "dependencies")
         ),
         facts=facts_of(
             task, complexity="complexity", created="createdAt", updated="updatedAt", due="dueDate"
         ),
         where=where,
     )
-    for place, part in enumerate(list_in(task, "subtasks")):
-        inner = f"{where}.subtasks[{place}]"
+    for index, part in enumerate(list_in(task, "subtasks")):
+        inner = f"{where}.subtasks[{index}]"
         if isinstance(part, dict):
-            yield from _items(object_of(part), tag, _Above(number, said), inner, remarks)
+            yield from _items(object_of(part), tag, _Above(number, status), inner, remarks)
         else:
             remarks.append(Remark("it is no task, so it is left out", inner, "loss"))
 

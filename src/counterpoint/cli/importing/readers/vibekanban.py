@@ -56,11 +56,11 @@ def read(path: Path) -> list[ForeignWork]:
     for row in attempts.values():
         if _text(row["branch"]):
             branches[_id(row["task_id"])].append(_text(row["branch"]))
-    found: defaultdict[str, list[ForeignItem]] = defaultdict(list)
+    items_by_project: defaultdict[str, list[ForeignItem]] = defaultdict(list)
     remarks: defaultdict[str, list[Remark]] = defaultdict(list)
     for row in tasks:
         item = _item(row, attempts, branches, file.name)
-        found[_id(row["project_id"])].append(item)
+        items_by_project[_id(row["project_id"])].append(item)
         if state_of(item.said, _STATES) is None:
             problem = f"{item.id}: the status {item.said!r} means open here"
             remarks[_id(row["project_id"])].append(Remark(problem, item.where))
@@ -72,7 +72,7 @@ def read(path: Path) -> list[ForeignWork]:
             items=tuple(items),
             remarks=tuple(remarks[name]),
         )
-        for name, items in found.items()
+        for name, items in items_by_project.items()
     ]
 
 
@@ -82,7 +82,7 @@ def _item(
     branches: Mapping[str, list[str]],
     file: str,
 ) -> ForeignItem:
-    name, said = _id(row["id"]), _text(row["status"])
+    name, status = _id(row["id"]), _text(row["status"])
     made_in = attempts.get(_id(row["parent_task_attempt"] or row["parent_workspace_id"]))
     facts = {"created": _text(row["created_at"]), "branches": ", ".join(branches.get(name, ()))}
     return ForeignItem(
@@ -90,8 +90,8 @@ def _item(
         title=_text(row["title"]),
         body=_text(row["description"]),
         parent=_id(made_in["task_id"]) if made_in else "",
-        state=state_of(said, _STATES) or "open",
-        said=said,
+        state=state_of(status, _STATES) or "open",
+        said=status,
         facts={key: value for key, value in facts.items() if value},
         where=f"{file}, task {name}",
     )
