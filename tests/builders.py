@@ -32,11 +32,14 @@ from counterpoint.kernel.clock import Timestamp, stamp
 from counterpoint.protocol.actions import Action
 from counterpoint.protocol.server import create_server
 from counterpoint.protocol.tools import Tool
+from counterpoint.protocol.workers import Workers
 from counterpoint.settings import Settings
 
 SECRET = b"a secret of the tests"
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 PATIENCE = 30.0
+WORKERS = Workers(32)
+"""The threads of all servers in this process: those of a server would outlive it, each with the ledger of its last call."""
 IDENTITY = ("-c", "user.name=Tests", "-c", "user.email=tests@example.org")
 
 Progress = Callable[[float, float | None, str | None], Any]
@@ -259,6 +262,7 @@ class Agent:
             server = create_server(
                 surface(self.surface, self.settings),
                 lambda _caller: Call(core=self.core, secret=lambda: SECRET, settings=self.settings),
+                workers=WORKERS,
             )
             client = Client(server, mode=self.era)
             self._client = self.stack.enter_context(self.portal.wrap_async_context_manager(client))

@@ -10,8 +10,9 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from random import Random
 from types import ModuleType
 from typing import Any
 from zlib import crc32
@@ -85,11 +86,28 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.no_cover)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let each worker read the files in an order of its own: in a fresh clone it finds most of them compiled by another."""
+    report = yield
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker and isinstance(collector, pytest.Directory):
+        Random(worker).shuffle(report.result)  # noqa: S311 -- no secret
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None]:
     """Leave out long tests, and all forms but the first of tests whose forms are alike; COUNTERPOINT_LONG=1 leaves out none.
 
     Files with slow tests come first, so that no worker is left alone with one at the end.
     """
+    items.sort(key=lambda item: item.path)  # each worker has read them in another order
+    yield
     slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
     items.sort(key=lambda item: item.path not in slow)
     if os.environ.get("COUNTERPOINT_LONG") == "1":

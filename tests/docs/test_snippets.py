@@ -171,7 +171,9 @@ def assert_is_command(words: list[str]) -> None:
 @pytest.mark.e2e
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", pytest.param("docs/quickstart.md", marks=pytest.mark.long)]
+)
 def test_the_first_pages_work_from_top_to_bottom(page: str, tmp_path: Path) -> None:
     """Each command ends well, and prints what is shown; `make snippets` runs all pages, from the wheel."""
     programs = Path(sys.executable).parent

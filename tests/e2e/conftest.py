@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -72,15 +73,23 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.fixture(scope="session")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a git repository with one commit that tests copy and never change."""
+    made = tmp_path_factory.mktemp("committed")
+    git(made, "init", "-q", "-b", "main")
+    git(made, "config", "user.email", "ada@example.org")
+    git(made, "config", "user.name", "Ada")
+    (made / "readme.txt").write_text("hello\n")
+    git(made, "add", ".")
+    git(made, "commit", "-q", "-m", "first")
+    return made
+
+
 @pytest.fixture
-def repository(folder: Path) -> Path:
-    """Give a git repository with one commit."""
-    git(folder, "init", "-q", "-b", "main")
-    git(folder, "config", "user.email", "ada@example.org")
-    git(folder, "config", "user.name", "Ada")
-    (folder / "readme.txt").write_text("hello\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "-q", "-m", "first")
+def repository(committed: Path, folder: Path) -> Path:
+    """Give a git repository of the test's own, with one commit."""
+    shutil.copytree(committed, folder, dirs_exist_ok=True)
     return folder
 
 

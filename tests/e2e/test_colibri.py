@@ -183,6 +183,7 @@ def test_a_call_that_is_killed_is_closed_as_crashed_at_the_next_start(
     assert data(agent.call("audit_verify_chain"))["valid"]
 
 
+@pytest.mark.long
 def test_a_mode_is_enforced_and_a_wrong_one_refuses_to_start(
     folder: Path, connect: Callable[..., Any], counterpoint: Any, wire: Any
 ) -> None:

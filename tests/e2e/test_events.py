@@ -269,6 +269,7 @@ def run_together(jobs: list[Callable[[], None]]) -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
+@pytest.mark.long
 def test_a_follower_ends_with_its_token_and_with_its_server(
     up: Callable[[], str], repository: Path, token: Callable[[str], str], counterpoint: Any
 ) -> None:

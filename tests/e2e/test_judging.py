@@ -176,6 +176,7 @@ def handed_over(issue: str, **more: Any) -> dict[str, Any]:
     } | more
 
 
+@pytest.mark.long
 def test_a_judge_of_the_same_name_and_without_a_type_judges(
     window: Opened, issue: str, counterpoint: Callable[..., Any], repository: Path, app: App
 ) -> None:

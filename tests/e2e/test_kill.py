@@ -255,6 +255,7 @@ def hear(client: Any, wire: Any, waiting: dict[int, str], most: int = 1000) -> d
     return heard
 
 
+@pytest.mark.long
 def test_nothing_a_real_server_answered_is_lost_when_it_is_killed(
     connect, wire, folder, assert_whole, is_long, record_property
 ):

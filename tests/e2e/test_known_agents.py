@@ -26,7 +26,9 @@ DECIDES = (
 
 
 @pytest.mark.alike
-@pytest.mark.parametrize("is_open", [True, False], ids=["open", "token"])
+@pytest.mark.parametrize(
+    "is_open", [True, pytest.param(False, marks=pytest.mark.long)], ids=["open", "token"]
+)
 def test_beside_who_worked_over_http_nobody_decides_without_a_key(
     counterpoint: Callable[..., Any], repository: Path, app: App, is_open: bool
 ) -> None:

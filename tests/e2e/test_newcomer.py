@@ -153,6 +153,7 @@ def test_a_sub_folder_and_a_linked_worktree_share_the_ledger(shop, agent, counte
     app.close()
 
 
+@pytest.mark.long
 def test_hooks_speak_of_what_this_agent_holds(shop, agent, counterpoint):
     """As the client's own settings run them; a stop is answered once for each claim, and never stops anybody."""
     assert counterpoint("init", "--yes", "--client", "claude", "--hooks", cwd=shop).returncode == 0

@@ -52,7 +52,7 @@ def opened(acts, folder, address):
 @pytest.mark.timeout(600)
 def test_a_claim_raced_by_16_processes_has_one_winner(race, opened, address, assert_whole, is_long):
     """Each of many items is wanted by all at the same moment; the losers are told who has it."""
-    items = make_tasks(opened, 1000 if is_long else 40)
+    items = make_tasks(opened, 1000 if is_long else 16)
     heard = race([start(item) for item in items], racers=16, db=address)
     winners: list[int] = []
     for answers in heard:
@@ -129,11 +129,15 @@ def test_16_writers_at_once_all_make_their_quota(race, opened, address, assert_w
 
 
 def test_a_database_opened_by_8_processes_that_is_not_there_yet_is_made_once(
-    race, acts, folder, address, assert_whole
+    race, acts, folder, address, assert_whole, is_long
 ):
     """None of them takes the others' half-made database for a foreign, broken or locked one."""
     rounds = [[{"verb": "remember", "with": {"name": f"{racer}"}} for racer in range(8)]]
-    places = [address] if "://" in address else [f"{address}.{n}/siege.db" for n in range(5)]
+    places = (
+        [address]
+        if "://" in address
+        else [f"{address}.{n}/siege.db" for n in range(5 if is_long else 2)]
+    )
     for place in places:
         [answers] = race(rounds, racers=8, db=place)
         assert [one for one in answers if "error" in one] == []

@@ -125,6 +125,7 @@ class Reader:
             self.counts.append(done)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not Path("/proc/self").exists(), reason="only Linux tells when a server is gone"
 )

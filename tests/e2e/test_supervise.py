@@ -249,6 +249,7 @@ def test_a_supervisor_that_is_killed_takes_its_agent_along_and_is_succeeded(
     assert len({event["session"] for event in events if event.get("session")}) == 1
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_the_agent_and_pauses_the_run(
     under: Callable[..., Under], supervise: Run
 ) -> None:
