@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -72,6 +73,11 @@ def pytest_collection() -> None:
         where = importlib.import_module(package)
         for found in pkgutil.walk_packages(where.__path__, f"{package}."):
             importlib.import_module(found.name)
+
+
+def pytest_collection_finish() -> None:
+    """Search what was collected for garbage no more: it lasts to the end."""
+    gc.freeze()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

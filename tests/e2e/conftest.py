@@ -90,6 +90,9 @@ def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def repository(committed: Path, folder: Path) -> Path:
     """Give a git repository of the test's own, with one commit."""
     shutil.copytree(committed, folder, dirs_exist_ok=True)
+    git(
+        folder, "update-index", "--refresh"
+    )  # else the first `git status` of a test writes the index
     return folder
 
 

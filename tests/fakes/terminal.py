@@ -8,7 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from counterpoint.core.ledger.people import sshsig
+from counterpoint.evidence.trust import personal
 
 _LEAD = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 """Makes the terminal that of a process, as a login does, and becomes the program."""
@@ -94,10 +101,37 @@ def make_key(at: Open, name: str = "ann") -> None:
     terminal.type(PASSPHRASE)
     terminal.expect("The same again:")
     terminal.type(PASSPHRASE)
+    _enrol(terminal)
+
+
+def add_key(at: Open, name: str = "ann") -> None:
+    """Let in a key that the person made before, for another project; it is the first of this one."""
+    hold_key(personal.folder_of(os.environ))
+    _enrol(at("key", "add", "--name", name))
+
+
+def _enrol(terminal: Terminal) -> None:
     terminal.expect("Passphrase of your key:")
     terminal.type(PASSPHRASE)
     terminal.expect("signs from now on")
     assert terminal.end() == 0
+
+
+def hold_key(folder: Path) -> None:
+    """Put a key under the passphrase into a folder of keys; to try a passphrase on it costs no half second, as on one made there."""
+    public_key, content = _quick_key()
+    path = folder / personal._name_of(public_key)
+    personal._keep(path, content)
+    personal.remember(folder, public_key, "passphrase", str(path))
+
+
+@cache
+def _quick_key() -> tuple[str, bytes]:
+    private = Ed25519PrivateKey.generate()
+    form = serialization.PrivateFormat.OpenSSH
+    encryption = form.encryption_builder().kdf_rounds(1).build(PASSPHRASE.encode())
+    content = private.private_bytes(serialization.Encoding.PEM, form, encryption)
+    return sshsig.ed25519_line(private.public_key().public_bytes_raw()), content
 
 
 def sign(terminal: Terminal, passphrase: str = PASSPHRASE) -> int:

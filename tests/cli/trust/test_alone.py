@@ -7,7 +7,7 @@ from base64 import b64decode
 from pathlib import Path
 
 from counterpoint.core.model.filters import Judgment
-from fakes.terminal import Open, make_key, sign
+from fakes.terminal import Open, add_key, sign
 
 NO = Judgment(approves=False, reason="it leaks", fixes=("tar the seams",))
 PLAN = "# Alone\n\n## One\n- review: yes\n- areas: docs/\n\n- [ ] First\n"
@@ -54,7 +54,7 @@ def test_that_people_judge_their_own_work_is_signed(call, ledger):
 
 def test_under_the_policy_self_a_verdict_on_own_work_says_so(at: Open, call, ledger):
     """In the answer, on the page of the item, in the entry, in proofs, exports and what verifies them."""
-    make_key(at)
+    add_key(at)
     assert sign(at("policy", "--reviews", "self")) == 0
     phase, _ = _worked(call)
     call("submit", phase, "-m", "all of it")

@@ -19,7 +19,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.model.filters import Edit, Report
 from counterpoint.core.model.identity import Confirmation
-from fakes.terminal import PASSPHRASE, Open, make_key, sign
+from fakes.terminal import PASSPHRASE, Open, add_key, make_key, sign
 
 VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
 Call = Callable[..., Any]
@@ -81,7 +81,7 @@ def test_the_head_above_what_a_person_signed_is_signed_before_the_command_ends(
     def waits() -> int:
         return app.itself().signing.unsigned().waiting
 
-    make_key(at)
+    add_key(at)
     assert waits() == 0
     assert sign(at("release", "HARBOUR-4")) == 0
     assert waits() == 0
@@ -91,7 +91,7 @@ def test_the_head_above_what_a_person_signed_is_signed_before_the_command_ends(
 
 def test_a_wrong_passphrase_changes_nothing(at: Open, call: Call) -> None:
     """The act is not recorded as unconfirmed behind the person's back either."""
-    make_key(at)
+    add_key(at)
     before = last(call)
     terminal = at("release", "HARBOUR-4")
     assert sign(terminal, "wrong") == 1
@@ -103,7 +103,7 @@ def test_without_a_terminal_nobody_is_asked(
     at: Open, call: Call, start: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
     """Not even with a key: the act is recorded, as unconfirmed, and says so."""
-    make_key(at)
+    add_key(at)
     process = start("release", "HARBOUR-4", start_new_session=True)
     out, err = process.communicate(timeout=40)
     assert process.returncode == 0, err
@@ -148,7 +148,7 @@ def test_to_go_on_without_a_key_is_answered_once_for_a_project(at: Open, call: C
     assert terminal.end() == 1
     assert "Make a key" not in terminal.seen
     assert "counterpoint key add" in terminal.seen
-    make_key(at)
+    add_key(at)
     assert sign(at("policy", "--reviews", "self")) == 0
 
 
@@ -169,7 +169,7 @@ def test_nobody_is_asked_for_anything_before_a_refusal_that_no_answer_changes(
 ) -> None:
     """Own work, a check that is not closed, what is not there: said at once, also to who has a key."""
     if has_key:
-        make_key(at)
+        add_key(at)
     Path("alone.md").write_text("# Alone\n- [ ] Bolt\n  - review: yes\n")
     assert call("plan", "alone.md").code == 0
     task = next(one["id"] for one in call("list", "--json").json["items"] if one["title"] == "Bolt")
@@ -221,7 +221,7 @@ def test_an_unconfirmed_approval_opens_no_gate_that_asks_for_a_person(
     at: Open, call: Call, agent: Core
 ) -> None:
     """The same command with a signature does."""
-    make_key(at)
+    add_key(at)
     policy = at("policy", "--reviews", "person")
     policy.expect("attested -> person")
     assert sign(policy) == 0, policy.seen
@@ -246,7 +246,7 @@ def test_what_else_a_person_decides_is_signed(
     at: Open, call: Call, app: App, agent: Core, place: Path
 ) -> None:
     """Ending a credential or a token, opening an item again, resolving a blocker; of words that go only where they stand is shown."""
-    make_key(at)
+    add_key(at)
     assert call("agent", "create", "ada").code == 0
     assert call("token", "create", "bob").code == 0
     task = agent.plans.create(agent.plans.read("# Extra\n- [ ] Bolt\n")).ready[0]
@@ -293,7 +293,7 @@ def test_a_key_is_rotated_and_the_old_one_signs_nothing_more(
     at: Open, call: Call, place: Path
 ) -> None:
     """The second key is signed by the first, which then goes; what it signed stays sound."""
-    make_key(at)
+    add_key(at)
     assert sign(at("release", "HARBOUR-4")) == 0
     terminal = at("key", "add", "--name", "ann-2")
     terminal.expect("Passphrase for a fresh key:")
@@ -408,7 +408,7 @@ def test_a_key_with_a_confirming_agent_signs(
 
 def test_a_second_person_is_let_in_by_the_first(at: Open, call: Call, place: Path) -> None:
     """Who has a key already signs the line that the other one gives him."""
-    make_key(at)
+    add_key(at)
     (place / "bob.pub").write_text("ssh-ed25519 " + "A" * 20)
     assert call("key", "add", "--name", "bob", "--public", "bob.pub").code == 2
     public = sshsig.ed25519_line(bytes(31) + b"\1")
@@ -430,7 +430,7 @@ def test_a_second_person_is_let_in_by_the_first(at: Open, call: Call, place: Pat
 
 def test_a_person_confirms_an_epoch(at: Open, call: Call) -> None:
     """It stands in the ledger as the person's, and verification finds nothing wrong with it."""
-    make_key(at)
+    add_key(at)
     terminal = at("audit", "epoch", "--reason", "a backup was restored")
     assert sign(terminal) == 0, terminal.seen
     assert "No key of a person" not in terminal.seen

@@ -15,7 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from builders import Agent, attested_as
 from counterpoint.app import App, Identity
 from counterpoint.core.model.filters import ItemFilter
-from fakes.terminal import Open, make_key, sign
+from fakes.terminal import Open, add_key, sign
 
 VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
 
@@ -103,7 +103,7 @@ def test_each_verdict_on_own_work_is_counted_whatever_dialect_planned_it(
     at: Open, call: Any, working: Made, tmp_path: Path
 ) -> None:
     """By `audit verify` and `verify`, in words and as JSON, and by the second verifier alike; others' verdicts are not."""
-    make_key(at)
+    add_key(at)
     assert sign(at("policy", "--reviews", "self")) == 0
     for count, plan in enumerate(PLANS, start=1):
         id_ = plan(working(plan.__name__))

@@ -19,7 +19,7 @@ from counterpoint.core.model.filters import Report
 from counterpoint.core.operations.recording.context import Caller
 from fakes.people import Person
 from fakes.studio import Studio
-from fakes.terminal import PASSPHRASE, Open, make_key, sign
+from fakes.terminal import PASSPHRASE, Open, add_key, sign
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -46,7 +46,7 @@ def test_a_lost_only_key_is_followed_by_one_that_an_epoch_lets_in(
     at: Open, call: Call, agent: Core, place: Path
 ) -> None:
     """It signs what the project asks a person for, ends the lost one, and is told for what it is for ever."""
-    make_key(at)
+    add_key(at)
     assert sign(at("policy", "--reviews", "person")) == 0
     task = agent.plans.create(agent.plans.read("# Extra\n- [ ] Bolt\n  - review: yes\n")).ready[0]
     token = agent.claims.start(task).claim.token
@@ -77,7 +77,7 @@ def test_a_key_is_recovered_by_a_person_at_a_terminal_alone(at: Open, call: Call
     terminal = at("key", "recover", "--reason", "x")
     terminal.expect("none is lost")
     assert terminal.end() == 1
-    make_key(at)
+    add_key(at)
     terminal = at("key", "recover", "--reason", "x")
     terminal.expect("Is every one of them lost?")
     terminal.type("n")
@@ -90,7 +90,7 @@ def test_a_recovery_is_finished_that_the_signer_did_not_get_to(
     at: Open, call: Call, app: App
 ) -> None:
     """The entry landed and the process ended: the same command has its epoch signed."""
-    make_key(at)
+    add_key(at)
     assert call("audit", "prove", "--checkpoint").code == 0
     # The state has the heads of ledgers that other tests of the run were made from, too.
     ledger = app.person().items.project().ledger

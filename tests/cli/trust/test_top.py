@@ -14,7 +14,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Report
 from counterpoint.core.model.journal import Verdict
 from fakes.harbour import agent_of, where_it_is
-from fakes.terminal import PASSPHRASE, Open, make_key
+from fakes.terminal import PASSPHRASE, Open, add_key
 
 ENTERS, LEAVES = "\x1b[?1049h", "\x1b[?1049l"
 """How a program takes the whole screen of a terminal, and gives it back."""
@@ -54,7 +54,7 @@ def test_what_another_process_does_comes_and_the_terminal_is_left_as_it_was(
 
 def test_an_approval_there_is_signed_as_the_command_signs_it(at: Open, ledger: Path) -> None:
     """The view makes room for the question of the passphrase, and comes back."""
-    make_key(at)
+    add_key(at)
     app = open_app(ledger, where_it_is())
     agent = agent_of(app)
     item = _hand_in(agent)
