@@ -100,7 +100,7 @@ def pytest_make_collect_report(
     report = yield
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker and isinstance(collector, pytest.Directory):
-        Random(worker).shuffle(report.result)  # noqa: S311 -- no secret
+        Random(worker).shuffle(report.result)  # noqa: S311 -- the order of files is no secret
     return report
 
 

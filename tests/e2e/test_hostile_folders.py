@@ -135,6 +135,12 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     },
 }
 """With what a command is run whose words must be more than its name."""
+LONG = {
+    *("demo", "up", "serve"),
+    *(name for name in ARGUMENTS if name.startswith("import ") and name != "import foundry"),
+    *("agent renew", "agent revoke", "token create", "token renew", "token revoke"),
+}
+"""Those that serve or play for some seconds, and those that look for nothing that one of their group does not."""
 
 
 def _commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[str]:
@@ -258,8 +264,7 @@ def _write_program(place: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        # These serve, or play for some seconds.
-        pytest.param(name, marks=[pytest.mark.long] if name in {"demo", "up", "serve"} else [])
+        pytest.param(name, marks=[pytest.mark.long] if name in LONG else [])
         for name in sorted(_commands(cli))
     ],
 )

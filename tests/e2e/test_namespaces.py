@@ -134,13 +134,16 @@ def _acts(app: App) -> list[str]:
 
 
 def test_nothing_mounted_over_what_the_kernel_says_makes_a_person(
-    worker: Agent, phase: str, held: str, app: App
+    worker: Agent, phase: str, held: str, app: App, is_long: bool
 ) -> None:
-    """After its relay has ended, with each of what is read covered: an approval of its own work, and a credential."""
+    """After its relay has ended, with each of what is read covered: an approval of its own work, and a credential.
+
+    The short form tries one of both in turn.
+    """
     worker.order(disconnect="main")
     before = _acts(app)
-    for name, what in HOSTILE.items():
-        for words in (DECIDES[0], DECIDES[2]):
+    for number, (name, what) in enumerate(HOSTILE.items()):
+        for words in (DECIDES[0], DECIDES[2]) if is_long else (DECIDES[number % 2 * 2],):
             command = (*COMMAND, *told(words, phase, held))
             ran = worker.order(run=inside(what, command))
             assert ran["code"] == 1, (name, words, ran)
@@ -158,13 +161,18 @@ def _around(name: str, command: tuple[str, ...]) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("name", AROUND)
 def test_no_surroundings_help_what_is_mounted(
-    worker: Agent, phase: str, app: App, name: str
+    worker: Agent, phase: str, app: App, name: str, is_long: bool
 ) -> None:
-    """A terminal, other folders for state, or a filter of calls, with each of what an agent would cover."""
+    """A terminal, other folders for state, or a filter of calls, with each of what an agent would cover.
+
+    The short form tries one of three acts with each, in turn.
+    """
     worker.order(disconnect="main")
     before = _acts(app)
-    for what in ("boot_id", "all that tells of it, by that of its parent", "own folder", "nothing"):
-        for words in (DECIDES[0], DECIDES[2], DECIDES[4]):
+    acts = (DECIDES[0], DECIDES[2], DECIDES[4])
+    covers = ("boot_id", "all that tells of it, by that of its parent", "own folder", "nothing")
+    for number, what in enumerate(covers):
+        for words in acts if is_long else (acts[number % len(acts)],):
             command = _around(name, (*COMMAND, *told(words, phase, "")))
             ran = worker.order(run=inside(HOSTILE[what], command))
             assert ran["code"] in {1, 2}, (what, words, ran)
@@ -172,14 +180,15 @@ def test_no_surroundings_help_what_is_mounted(
 
 
 def test_no_act_that_is_reserved_is_done_from_a_hostile_namespace(
-    worker: Agent, phase: str, held: str, app: App, counterpoint: Callable[..., Any], repository: Path
+    worker: Agent, phase: str, held: str, app: App, counterpoint: Callable[..., Any], repository: Path, is_long: bool
 ) -> None:  # fmt: skip
-    """Each of them, with the server ended first, so that it can tell nothing."""
+    """Each of them, with the server ended first, so that it can tell nothing; the short form covers something for every second."""
     worker.order(disconnect="main")
     before = _acts(app)
     assert counterpoint("down", cwd=repository).returncode == 0
-    for words in DECIDES:
-        for name in ("boot_id", "nothing"):
+    covers = ("boot_id", "nothing")
+    for number, words in enumerate(DECIDES):
+        for name in covers if is_long else (covers[number % 2],):
             command = (*COMMAND, *told(words, phase, held))
             ran = worker.order(run=inside(HOSTILE[name], command))
             assert ran["code"] in {1, 2}, (name, words, ran)

@@ -165,9 +165,19 @@ def test_a_session_goes_on_with_another_server(folder, connect, pid, meeting):
 
 
 @pytest.mark.parametrize(
-    "end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda end: end.name
+    ("end", "key", "safe"),
+    [
+        # Whether a repeat is safe does not depend on the signal: each is tried, and each answer.
+        pytest.param(end, key, safe, marks=[] if is_short == safe else [pytest.mark.long])
+        for end, is_short in (
+            (signal.SIGKILL, False),
+            (signal.SIGTERM, True),
+            (signal.SIGINT, False),
+            (signal.SIGHUP, True),
+        )
+        for key, safe in (({}, False), ({"idempotency_key": "k"}, True))
+    ],
 )
-@pytest.mark.parametrize(("key", "safe"), [({}, False), ({"idempotency_key": "k"}, True)])
 def test_what_was_under_way_is_told_whether_to_repeat_it(folder, connect, pid, key, safe, end):
     """A write that was not answered may have been done; with a key a repeat is safe, whatever the end."""
     let_run(folder)

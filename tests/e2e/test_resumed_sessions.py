@@ -54,8 +54,8 @@ def hear(folder: Path, client: str, session: str, **event: str) -> dict[str, Any
     [
         ("claude", ["--agent", "claude"]),
         ("claude", []),
-        ("claude", ["--dialect", "native", "--agent", "rae"]),
-        ("codex", ["--agent", "codex"]),
+        pytest.param("claude", ["--dialect", "native", "--agent", "rae"], marks=pytest.mark.long),
+        pytest.param("codex", ["--agent", "codex"], marks=pytest.mark.long),
         ("codex", ["--dialect", "native", "--agent", "rae"]),
     ],
 )

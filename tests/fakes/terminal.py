@@ -106,7 +106,7 @@ def make_key(at: Open, name: str = "ann") -> None:
 
 def add_key(at: Open, name: str = "ann") -> None:
     """Let in a key that the person made before, for another project; it is the first of this one."""
-    hold_key(personal.folder_of(os.environ))
+    hold_key(personal.folder_of(os.environ), name)
     _enrol(at("key", "add", "--name", name))
 
 
@@ -117,16 +117,17 @@ def _enrol(terminal: Terminal) -> None:
     assert terminal.end() == 0
 
 
-def hold_key(folder: Path) -> None:
-    """Put a key under the passphrase into a folder of keys; to try a passphrase on it costs no half second, as on one made there."""
-    public_key, content = _quick_key()
+def hold_key(folder: Path, owner: str) -> None:
+    """Put the key of somebody under the passphrase into a folder of keys; to try a passphrase on it costs no half second, as on one made there."""
+    public_key, content = _quick_key(owner)
     path = folder / personal._name_of(public_key)
     personal._keep(path, content)
     personal.remember(folder, public_key, "passphrase", str(path))
 
 
 @cache
-def _quick_key() -> tuple[str, bytes]:
+def _quick_key(owner: str) -> tuple[str, bytes]:
+    del owner
     private = Ed25519PrivateKey.generate()
     form = serialization.PrivateFormat.OpenSSH
     encryption = form.encryption_builder().kdf_rounds(1).build(PASSPHRASE.encode())

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from counterpoint.app import open_app
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.evidence.trust import personal
-from fakes.terminal import PASSPHRASE, Open, Terminal, add_key, sign
+from fakes.terminal import PASSPHRASE, Open, Terminal, add_key, hold_key, sign
 
 ODD: list[tuple[str, dict[str, Any]]] = [
     ("reads.switched", {"reads": "off", "threshold": 1}),
@@ -46,7 +46,8 @@ def two_people(at: Open, tmp_path: Path) -> str:
     """Let ann and cyd have a key each, and two have to sign; answer where cyd keeps his."""
     other = str(tmp_path / "cyd")
     add_key(at)
-    terminal = fresh_key(at, "--name", "cyd", XDG_CONFIG_HOME=other)
+    hold_key(Path(other) / "counterpoint" / "keys", "cyd")
+    terminal = at("key", "add", "--name", "cyd", XDG_CONFIG_HOME=other)
     assert terminal.end() == 0
     line = next(one for one in terminal.seen.splitlines() if one.startswith("ssh-ed25519 "))
     Path("cyd.pub").write_text(f"{line}\n")
