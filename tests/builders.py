@@ -29,6 +29,7 @@ from counterpoint.dialects.registry import surface
 from counterpoint.evidence.places import find_places
 from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.kernel.clock import Timestamp, stamp
+from counterpoint.kernel.places import LEDGERS, short_name, state_folder
 from counterpoint.protocol.actions import Action
 from counterpoint.protocol.server import create_server
 from counterpoint.protocol.tools import Tool
@@ -74,6 +75,18 @@ def copy_repository(source: Path, target: Path) -> Path:
     """Copy a repository."""
     shutil.copytree(source, target)
     return target
+
+
+def carry_trust(source: Path | str, target: Path | str) -> None:
+    """Let this account trust the copy of a ledger in another place as it does the ledger, unless it has another state than the ledger was made with."""
+    folder = Path(state_folder(os.environ)) / LEDGERS
+    if not folder.exists():
+        return
+    lines = (folder / short_name(str(source))).read_text().splitlines()
+    copied = [{**json.loads(line), "place": str(target), "file": ""} for line in lines]
+    (folder / short_name(str(target))).write_text(
+        "".join(f"{json.dumps(line)}\n" for line in copied)
+    )
 
 
 def commit(folder: Path, path: str, text: str) -> str:

@@ -286,6 +286,7 @@ def workshop(
 ) -> Iterator[builders.Workshop]:
     """Answer a workshop whose clients speak the era of the test."""
     shutil.copytree(empty_ledger, repository / LEDGER)
+    builders.carry_trust(empty_ledger / "ledger.db", repository / LEDGER / "ledger.db")
     opened = builders.Workshop(repository, era=era, portal=portal)
     yield opened
     opened.close()

@@ -21,7 +21,7 @@ from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.circuits import Breaker
 from counterpoint.core.ports.evidence import Evidence
-from counterpoint.core.ports.signer import Signer
+from counterpoint.core.ports.signer import EverythingTrusted, Signer
 from counterpoint.core.ports.store import Reading, Store
 from counterpoint.core.ports.witnesses import Witness
 from counterpoint.core.rules import wording
@@ -43,7 +43,7 @@ from counterpoint.evidence.places import (
 from counterpoint.evidence.processes import ConnectedAgents, peer
 from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.evidence.trust.connected import connected_agents
-from counterpoint.evidence.trust.known import Past, open_past
+from counterpoint.evidence.trust.known import Past, TrustedPlace, open_past, open_trusted
 from counterpoint.evidence.trust.opening import cursor_secret, open_signer, own_places
 from counterpoint.evidence.witnesses.repository import known_heads
 from counterpoint.kernel.client_session import find_credential
@@ -271,6 +271,9 @@ class App:
             raise gone
         if self.is_remote or self.settings.db in {"", MEMORY}:
             open_folder(self.places.folder)
+        if (trusted := self.trusted_place) is not None and not self.exists:
+            # Before it is there: whoever meets it a moment later knows whose it is.
+            trusted.make()
         if self.is_remote:
             fresh = partial(fresh_file, nouns=NOUNS)
             opened = drivers.postgres().open_postgres
@@ -289,6 +292,11 @@ class App:
         # A program that signs is never asked on the way to a first call.
         own = partial(own_places, self.place, self.clock)
         return open_past(self.database, own, heads)
+
+    @cached_property
+    def trusted_place(self) -> TrustedPlace | None:
+        """What this account has trusted of the ledgers here; None for a database that passes away."""
+        return None if self.settings.db == MEMORY else open_trusted(self.place, self.clock)
 
     @cached_property
     def time(self) -> Clock:
@@ -334,6 +342,7 @@ class App:
             fetching=lambda: self._outside.fetching,
             remembered=self.remembered,
             connected=lambda: connected_agents(self.database, self.place, self.clock.now()),
+            trusted=self.trusted_place or EverythingTrusted(),
         )
         if self.settings.tool_dependencies:
             # Whatever is called first is refused for what is wrong with the file.
@@ -343,11 +352,19 @@ class App:
             self._settle_repository(self._projects_of(ports))
             return ports
         projects = self._projects_of(ports)
-        if self.past is not None and not self.begins_anew:
-            if gone := self.past.gone(self.project, projects.find):
-                raise gone
-            self.past.remember(projects.open(self.places.home.name, self._root_commits))
-        projects.open(self.places.home.name, self._root_commits)
+        if (
+            self.past is not None
+            and not self.begins_anew
+            and (gone := self.past.gone(self.project, projects.find))
+        ):
+            raise gone
+        is_begun = projects.find() is None
+        project = projects.open(self.places.home.name, self._root_commits)
+        if self.trusted_place is not None:
+            if self.begins_anew:
+                self.trusted_place.make(is_anew=True)
+            own = partial(own_places, self.place, self.clock)
+            self.trusted_place.remember(project, own, is_begun=is_begun)
         self._settle_repository(projects)
         return ports
 
@@ -504,6 +521,7 @@ class App:
             host.require()
         is_first = guarded and "store" not in host.__dict__
         self.store = self.breaker.opening(lambda: host.store) if is_first else host.store
+        self.trusted_place = host.trusted_place
         self.time = host.time
         self.signer = host.signer
         self.trees = host.trees

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from builders import git
+from builders import carry_trust, git
 from counterpoint.app import App, open_app
 from counterpoint.cli.main import run
 from counterpoint.core.coordinator import Core
@@ -82,6 +82,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ledger(harbour: Path, place: Path) -> Path:
     """A copy of the repository `harbour`, to stand in."""
     shutil.copytree(harbour, place, dirs_exist_ok=True)
+    carry_trust(harbour / ".counterpoint/ledger.db", place / ".counterpoint/ledger.db")
     return place
 
 

@@ -123,6 +123,9 @@ def _move(out: Output, source: App, target: App, project: str) -> MovedProject:
         if not late:
             # From here on there is one that goes on, whatever comes of this process.
             writing.leave(target.place, source.clock.now())
+    if not late and source.trusted_place and target.trusted_place:
+        [carried] = (row for row in source.store.projects() if row.project == project)
+        target.trusted_place.carry(source.trusted_place, carried)
     return MovedProject(moved=moved, late=late)
 
 

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Item
-from counterpoint.core.rules.trust.commands import MOST_NAMED, allowing_line
+from counterpoint.core.rules.trust.commands import (
+    ELSEWHERE,
+    ELSEWHERE_CONFIGURED,
+    MOST_NAMED,
+    allowing_line,
+)
 from counterpoint.dialects.paging import clip
 from counterpoint.kernel.canonical import Json
 
@@ -19,6 +24,8 @@ _MAX_BYTES: Final = 100
 
 def said_of_lacking(lacking: Lacking) -> str:
     """Return in words which commands would not be run, and what lets them; empty if all would."""
+    if lacking.why in {ELSEWHERE, ELSEWHERE_CONFIGURED}:
+        return f"{lacking.why}. No check runs until a person has looked at it: `counterpoint trust`"
     if lacking.why:
         return (
             f"{lacking.why}: no check runs until a person corrects it and runs `counterpoint trust`"

@@ -122,9 +122,11 @@ class LocalEvidence:
             refused_writes,
         )
         from counterpoint.evidence.running.hidden import (
+            absent_ledgers,
             hidden_logins,
             hidden_paths,
             missed_logins,
+            without_begun,
         )
 
         settings = self.checking()
@@ -132,8 +134,10 @@ class LocalEvidence:
         environs = self.environ, self._serving
         hidden = hidden_paths(self.database, top, *environs, exposed=settings.home)
         logins = hidden_logins(top, *environs, exposed=settings.home)
-        is_confined = settings.sandbox != "off"
-        guarded = guarded_paths(top, self._serving, logins, hidden) if is_confined else Guarded()
+        ledgers = absent_ledgers(self.database, top, *environs)
+        guarded = Guarded(absent=tuple(map(os.path.realpath, ledgers)))
+        if settings.sandbox != "off":
+            guarded = guarded_paths(top, self._serving, (*logins, *ledgers), hidden)
         try:
             execution = commands.run(
                 root,
@@ -152,7 +156,8 @@ class LocalEvidence:
             )
         finally:
             # Whoever cancels a command leaves as little behind.
-            restored = put_back(guarded)
+            absent = without_begun(guarded.absent, *environs)
+            restored = put_back(guarded._replace(absent=absent))
         return replace(
             execution,
             missed=missed_logins(execution, self._serving, settings.home),

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from builders import carry_trust
 from counterpoint.app import open_app
+from counterpoint.settings import masked
 from fakes.harbour import fill
 from fakes.stored import InFile, OnServer, Stored
 from fakes.terminal import Open, Terminal
@@ -43,6 +45,7 @@ def stored(
     """The database of the copy, for whoever can write all of it."""
     if where == "sqlite":
         shutil.copytree(harbour, place, dirs_exist_ok=True)
+        carry_trust(harbour / ".counterpoint/ledger.db", place / ".counterpoint/ledger.db")
         yield InFile(path=place / ".counterpoint" / "ledger.db")
         return
     databases = request.getfixturevalue("databases")
@@ -50,6 +53,7 @@ def stored(
     shutil.copytree(folder, place, dirs_exist_ok=True)
     shutil.copytree(state, os.environ["XDG_STATE_HOME"], dirs_exist_ok=True)
     address = databases.copied(source)
+    carry_trust(masked(source), masked(address))
     monkeypatch.setenv("COUNTERPOINT_DB", address)
     yield OnServer(databases=databases, address=address)
     databases.drop(address)

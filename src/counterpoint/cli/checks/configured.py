@@ -26,6 +26,7 @@ from counterpoint.evidence.running.configuration import NAME, load_checking, rea
 from counterpoint.kernel.errors import MalformedDocument, Unavailable
 
 _KEPT: Final = "trusted"
+_MOST_SHOWN: Final = 20
 
 
 def trust_text(app: App, core: Core, text: str) -> Project:
@@ -42,9 +43,27 @@ def search_path(app: App) -> str:
     return app.environ.get("PATH", "")
 
 
-def stands(said: Checking, project: Project) -> bool:
-    """Return whether a configuration loosens nothing but what was trusted last."""
-    return loosened(said, project.search_path) in {"", project.trusted}
+def lines_of_ledger(core: Core) -> list[str]:
+    """Return in words what counts with a ledger that this account does not trust here yet; none for one that it does."""
+    if core.projects.is_trusted_here():
+        return []
+    lines = ["This account trusts nothing of this ledger here yet. With it would count:"]
+    tokens = [*core.tokens.list(), *core.tokens.list("agent")]
+    counted = [
+        f"the {'credential' if token.kind == 'agent' else 'token'} {token.name} ({', '.join(token.scopes)}), made {token.created_at}"
+        for token in tokens
+        if not token.revoked_at
+    ]
+    counted += [
+        f"the key of {key.owner} ({key.id})" for key in core.people.list() if key.is_in_force
+    ]
+    if len(counted) > _MOST_SHOWN:
+        counted[_MOST_SHOWN:] = [f"and {len(counted) - _MOST_SHOWN} more"]
+    return [
+        *lines,
+        *(f"  {line}" for line in counted),
+        f"  Reviews: {core.items.project().reviews}",
+    ]
 
 
 def told(said: Checking) -> list[str]:

@@ -31,6 +31,7 @@ from counterpoint.cli.context import SILENT, is_served, open_anyones, sign_writt
 from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.phrases import HOW_APART
+from counterpoint.core.rules.trust.commands import ELSEWHERE
 from counterpoint.dialects.registry import names as dialects
 from counterpoint.dialects.registry import surface as surface_of
 from counterpoint.evidence.places import check_state
@@ -340,6 +341,9 @@ def _open_ledger(app: App, out: Output, checks: list[Change]) -> bool:
     had = app.exists
     try:
         name = app.ports.project
+        if not app.itself().projects.is_trusted_here():
+            out.line(f"Look at the ledger first: {ELSEWHERE}. `counterpoint trust` shows it.")
+            checks = []
         for change in checks:
             _trust(app, out, change.after)
         sign_written(app, with_head=app.settings.signer == SILENT)

@@ -27,8 +27,10 @@ def open_issuer(issuer: str | None, audience: str | None, jwks: str | None) -> I
 
 def has_tokens(app: App) -> bool:
     """Return whether the ledger has a token that somebody can use now."""
-    now = app.clock.now()
-    return any(access.is_in_force(token, now) for token in app.itself().tokens.list())
+    now, core = app.clock.now(), app.itself()
+    return core.projects.is_trusted_here() and any(
+        access.is_in_force(token, now) for token in core.tokens.list()
+    )
 
 
 def refuse_open_doors(host: str, names: tuple[str, ...], *, is_open: bool) -> None:

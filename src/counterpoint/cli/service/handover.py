@@ -24,8 +24,10 @@ from typing import Any, Final, Literal, NamedTuple
 from counterpoint.app import open_app
 from counterpoint.cli.server.serving import end_server
 from counterpoint.cli.service.accounts import Account, find_account, hand_files, run_as
+from counterpoint.evidence.trust.known import KnownLedgers
 from counterpoint.evidence.trust.personal import adopt_notes, folder_of
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.durable import sync
 from counterpoint.kernel.errors import (
     Conflict,
@@ -35,7 +37,7 @@ from counterpoint.kernel.errors import (
     Unavailable,
 )
 from counterpoint.kernel.frozen import frozen
-from counterpoint.kernel.places import SERVICES, config_folder, service_file, state_folder
+from counterpoint.kernel.places import LEDGERS, SERVICES, config_folder, service_file, state_folder
 from counterpoint.kernel.starting.programs import find_program
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.storage.sqlite.replacement import withdraw_database
@@ -254,6 +256,8 @@ class Handover:
         source, target = Path(self.service.state), Path(state_folder(self._environ))
         names = (f"signer/{self.service.ledger}",)
         hand_files(self.owner, source, self.account, target, names)
+        database = Path(self.service.database)
+        self._hand_trust((self.owner, source, database), (self.account, target, self.service.file))
 
     def _give_keys(self) -> None:
         source = Path(config_folder({"HOME": self.owner.home}))
@@ -318,6 +322,25 @@ class Handover:
         source, target = Path(state_folder(self._environ)), Path(self.service.state)
         names = (f"signer/{self.service.ledger}",)
         hand_files(self.account, source, self.owner, target, names)
+        database = Path(self.service.database)
+        self._hand_trust((self.account, source, self.service.file), (self.owner, target, database))
+
+    def _hand_trust(
+        self, giver: tuple[Account, Path, Path], taker: tuple[Account, Path, Path]
+    ) -> None:
+        """Have one account trust the ledger in its place as the other did, by the folder of its state."""
+        giving, taking = (
+            KnownLedgers(folder=state / LEDGERS, place=str(place))
+            for _, state, place in (giver, taker)
+        )
+        ledger, project = self.service.ledger, self.service.project
+        digest = run_as(giver[0], lambda: giving.trusted(ledger))
+
+        def trust() -> None:
+            taking.trust(project, ledger, SystemClock().now(), str(digest))
+
+        if digest is not None:
+            run_as(taker[0], trust)
 
     def _verify_returned(self) -> None:
         database = Path(self.service.database)

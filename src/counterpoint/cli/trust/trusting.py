@@ -15,10 +15,10 @@ import click
 
 from counterpoint.cli.checks.configured import (
     differences,
+    lines_of_ledger,
     lines_of_models,
     lines_of_web,
     search_path,
-    stands,
     told,
     trust_text,
 )
@@ -33,6 +33,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Project
 from counterpoint.core.rules.planning.commands import command_of
+from counterpoint.core.rules.trust.commands import ELSEWHERE
 from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.running.configuration import NAME, TABLE, load_checking, read_text
 from counterpoint.kernel.errors import Conflict, InvalidInput
@@ -66,25 +67,30 @@ def trust_command(
     before = read_text(home)
     more = [_words_of(one) for one in allowed]
     after = _edited(before, load_checking(before), more, free)
-    said = load_checking(after)
+    said, ledger = load_checking(after), lines_of_ledger(context.core)
     if allowed or free is not None:
-        _refuse_unseen(context, load_checking(before), project)
+        _refuse_unseen(context, load_checking(before), project, ledger)
     proposed = context.core.projects.proposed_trust(said, search_path(context.app))
-    is_same = project.trusted == proposed.decision["digest"]
-    signed = replace(proposed, shown={"says": "; ".join(told(said))})
+    is_same = (
+        project.trusted == proposed.decision["digest"]
+        and not ledger
+        and not context.core.projects.why_not_trusted(said)
+    )
+    signed = replace(proposed, shown={"says": "; ".join(map(str.strip, [*told(said), *ledger]))})
 
     def decide(core: Core) -> None:
         core.projects.trust(said, search_path(context.app))
 
     if not (is_same or allowed or free is not None or yes):
         refuse_undecidable(context, lambda: signed, decide)
-        if not _asked(context, said, project):
+        if not _asked(context, said, project, ledger):
             return 1
     core = context.core if is_same else confirmed(context, lambda: signed, decide)
     found = trust_text(context.app, core, after)
     if after != before:
         replace_file(home / NAME, after.encode(), mode=0o644)
-    context.out.result(_shown(said, found, counts=True), "\n".join([*told(said), "It is trusted."]))
+    lines = [*told(said), *ledger, "It is trusted."]
+    context.out.result(_shown(said, found, ledger, counts=True), "\n".join(lines))
     if said.free or free is not None:
         _settle_approvals(context, is_free=said.free)
     return 0
@@ -107,13 +113,14 @@ def _settle_approvals(context: CommandContext, *, is_free: bool) -> None:
                 )
 
 
-def _asked(context: CommandContext, said: Checking, project: Project) -> bool:
+def _asked(context: CommandContext, said: Checking, project: Project, ledger: list[str]) -> bool:
     """Show what would count and what is other than before, and return whether a person says that it is to count."""
     found, out = differences(context.app, said, project), context.out
     if out.json:
-        out.answer(_shown(said, project, counts=stands(said, project)) | {"differs": found})
+        counts = not context.core.projects.why_not_trusted(said)
+        out.answer(_shown(said, project, ledger, counts=counts) | {"differs": found})
     else:
-        for line in told(said):
+        for line in [*told(said), *ledger]:
             out.line(line)
         if found:
             out.line()
@@ -129,7 +136,7 @@ def _asked(context: CommandContext, said: Checking, project: Project) -> bool:
     return False
 
 
-def _shown(said: Checking, project: Project, *, counts: bool) -> dict[str, Any]:
+def _shown(said: Checking, project: Project, ledger: list[str], *, counts: bool) -> dict[str, Any]:
     return {
         "commands": [[*words] for words in said.commands],
         "free": said.free,
@@ -139,16 +146,20 @@ def _shown(said: Checking, project: Project, *, counts: bool) -> dict[str, Any]:
         "models": lines_of_models(said.models),
         "web": lines_of_web(said.web),
         "trusted": project.trusted,
+        "ledger": ledger,
         "counts": counts,
     }
 
 
-def _refuse_unseen(context: CommandContext, said: Checking, project: Project) -> None:
+def _refuse_unseen(
+    context: CommandContext, said: Checking, project: Project, ledger: list[str]
+) -> None:
     """Raise Conflict if more than this command asks for would come to count."""
-    if not stands(said, project):
-        found = "; ".join(differences(context.app, said, project))
+    why = ELSEWHERE if ledger else context.core.projects.why_not_trusted(said)
+    if why:
+        found = "; ".join([*differences(context.app, said, project), *map(str.strip, ledger)])
         raise Conflict(
-            f"{NAME} is not what was trusted last, and this would let all of it count: {found}",
+            f"{why}, and this would let all of it count: {found}",
             hint="Look at it with `counterpoint trust`, which asks about the whole file; then repeat this.",
         )
 

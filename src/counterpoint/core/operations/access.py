@@ -46,6 +46,7 @@ from counterpoint.core.operations.recording.authority import (
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.seats import following, seat_of
+from counterpoint.core.operations.recording.unallowed import is_trusted_here, refuse_elsewhere
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
@@ -150,6 +151,8 @@ class Identities:
             )
         now = self._context.ports.clock.now()
         token = _bearer(view, secret, now, "agent")
+        if token is not None:
+            refuse_elsewhere(self._context, view)
         if token is None and (ended := _token_of(view, secret, "agent")) and not ended.revoked_at:
             raise Forbidden(
                 f"the credential {ended.name!r} ended at {ended.expires_at}",
@@ -202,6 +205,7 @@ class Tokens:
         with recording(self._context, "token.created") as change:
             refuse = refuse_unsigned_act if MAINTAIN in request.scopes else refuse_agent
             refuse(change, "make a credential", "Leave it to whoever starts the agents")
+            refuse_elsewhere(self._context, change.writing)
             change.open_session()
             _refuse_namesake(change, request.name, request.kind)
             ends = later(change.clock, request.lasts_seconds) if request.lasts_seconds else ""
@@ -278,6 +282,7 @@ class Tokens:
         with recording(self._context, "token.renewed") as change:
             refused = "renew a credential", "Leave it to whoever starts the agents"
             refuse_agent(change, *refused)
+            refuse_elsewhere(self._context, change.writing)
             change.open_session()
             stored = _live(change.select(Token, **_named(which, kind)), which, kind)
             if MAINTAIN in stored.scopes:
@@ -298,7 +303,9 @@ class Tokens:
         """Return the token of a secret, or None, whatever the reason."""
         with self._context.reading() as view:
             token = _bearer(view, secret, self._context.ports.clock.now(), "caller")
-        return token if token is not None and access.is_admitted(token, address) else None
+            if token is None or not is_trusted_here(self._context, view):
+                return None
+        return token if access.is_admitted(token, address) else None
 
     def identify(
         self, bearer: Bearer, *, agent: str = "", session: str = "", fresh: str = ""

@@ -21,14 +21,14 @@ from counterpoint.core.operations.recording.change import Change, masked, missin
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import settle
-from counterpoint.core.operations.recording.unallowed import way_to_run
+from counterpoint.core.operations.recording.unallowed import refuse_untrusted, way_to_run
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.trust.signing import Signing
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading, Salted
 from counterpoint.core.rules.areas import covers
 from counterpoint.core.rules.evidence import files_text, snapshot_of, terms_of
-from counterpoint.core.rules.trust.commands import is_listed, is_trusted, may_be_free
+from counterpoint.core.rules.trust.commands import is_listed, may_be_free
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import (
@@ -38,7 +38,6 @@ from counterpoint.kernel.errors import (
     GateClosed,
     InvalidInput,
     NotFound,
-    NotTrusted,
     ProgramMissing,
     Unavailable,
 )
@@ -116,10 +115,7 @@ class Gates:
             return command
         checking = ports.checking()
         with self._context.reading() as view:
-            project = view.find(Project)
-        trusted, path = (project.trusted, project.search_path) if project else ("", "")
-        if not is_trusted(checking, trusted, path):
-            raise NotTrusted(hint=f"{Act.TRUST}. {Act.SET_ASIDE}.")
+            path = refuse_untrusted(self._context, view, checking, str(Act.SET_ASIDE))
         is_free = may_be_free(checking, caller.actor.principal, caller.scopes)
         if not (is_free or is_listed(checking, command.argv)):
             words = shlex.join(command.argv)[:_SHOWN]

@@ -22,6 +22,7 @@ from counterpoint.core.operations.recording.authority import (
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import value_of
+from counterpoint.core.operations.recording.unallowed import is_trusted_here, why_not_trusted
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.callers import PEOPLE
@@ -153,21 +154,35 @@ class Projects:
         return ProposedAct(action=TRUSTED, decision={"digest": loosened(checking, search_path)})
 
     def trust(self, checking: Checking, search_path: str) -> Project:
-        """Let what a configuration loosens count from now on; the same again writes nothing.
+        """Let what a configuration loosens, and the ledger, count here from now on; the same again writes nothing.
 
         Raises Forbidden to all but a person, who signs where anybody has a key.
         """
-        digest = loosened(checking, search_path)
+        digest, ports = loosened(checking, search_path), self._context.ports
         with recording(self._context, TRUSTED) as change:
             change.open_session()
             before = change.get(Project)
-            if before.trusted == digest:
+            if before.trusted == digest and ports.trusted.covers(before.ledger, digest):
                 return before
             refuse_unsigned_act(change, "say which commands are run here", Act.TRUST)
             after = replace(before, trusted=digest, search_path=search_path)
-            change.put(after)
-            change.add_facts(digest=digest)
-            return after
+            if before.trusted != digest:
+                change.put(after)
+                change.add_facts(digest=digest)
+        if self._context.unit is None:
+            # What is only tried out is trusted by nobody.
+            ports.trusted.trust(after, digest)
+        return after
+
+    def why_not_trusted(self, checking: Checking) -> str:
+        """Return why what a configuration loosens does not count here; empty if it does, or loosens nothing."""
+        with self._context.reading() as view:
+            return why_not_trusted(self._context, view, checking)
+
+    def is_trusted_here(self) -> bool:
+        """Return whether this account trusts the ledger in its place: else its tokens and credentials open nothing."""
+        with self._context.reading() as view:
+            return is_trusted_here(self._context, view)
 
     def profile(self, name: str) -> Profile | None:
         """Return the profile of a name, or None."""

@@ -16,7 +16,7 @@ from counterpoint.core.model.journal import Outcome, Outcomes, Receipt, StartPoi
 from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.trust.checking import CONFIGURATION
-from counterpoint.core.model.work import Area, Criterion, Item, Project
+from counterpoint.core.model.work import Area, Criterion, Item
 from counterpoint.core.operations.claims import prove_claim
 from counterpoint.core.operations.gates import PassedChecks, passed_checks, refuse_stale
 from counterpoint.core.operations.readiness import refuse_open_children
@@ -31,6 +31,7 @@ from counterpoint.core.operations.recording.moves import (
     refuse_closed_gates,
 )
 from counterpoint.core.operations.recording.shared_tree import compare_shared
+from counterpoint.core.operations.recording.unallowed import find_trusted
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.awaiting import rejected_before, rejections
 from counterpoint.core.ports.store import Reading
@@ -166,15 +167,15 @@ class Tasks:
         if not is_changed or caller.root != caller.main_tree or ports.checking is None:
             return False
         with self._context.reading() as view:
-            project = view.find(Project)
+            trusted, search_path = find_trusted(self._context, view)
             places = view.sequences(action=TRUSTED, limit=1)
             last = [
                 load_fields(next(view.entries(sequence, sequence + 1)))["t"] for sequence in places
             ]
-        if project is None or not last or last[0] < since:
+        if not last or last[0] < since:
             return False
         with suppress(MalformedDocument):
-            return loosened(ports.checking(), project.search_path) == project.trusted
+            return loosened(ports.checking(), search_path) == trusted
         return False
 
     def _end(

@@ -1,4 +1,4 @@
-"""What the core asks of whoever holds the key of a ledger."""
+"""What the core asks of whoever holds the key of a ledger, and of what this account trusts of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Protocol
 
 from counterpoint.core.model.trust.heads import Growth, SignedHead
 from counterpoint.core.model.trust.writers import WriterGrowth, WriterSignature
+from counterpoint.core.model.work import Project
 
 
 class Signer(Protocol):
@@ -60,3 +61,36 @@ class Signer(Protocol):
     def close(self) -> None:
         """Let go of what it holds; a later question opens it again."""
         ...
+
+
+class TrustedHere(Protocol):
+    """What this account has trusted of the ledgers in one place, as its own state has it: no row of a ledger says so."""
+
+    def covers(self, ledger: str, digest: str) -> bool:
+        """Return whether this account trusts a ledger here, and last with this digest of its configuration."""
+        ...
+
+    def is_trusted(self, ledger: str) -> bool:
+        """Return whether it trusts a ledger here, whatever it thinks of the configuration: it began it, or a person said so."""
+        ...
+
+    def trust(self, project: Project, digest: str) -> None:
+        """Trust a ledger here from now on, with this digest of its configuration; Unavailable."""
+        ...
+
+
+class EverythingTrusted:
+    """For a ledger that passes away with the process, or that a program has made for itself."""
+
+    def covers(self, ledger: str, digest: str) -> bool:
+        """Return that it is so."""
+        del ledger, digest
+        return True
+
+    def is_trusted(self, ledger: str) -> bool:
+        """Return that it is so."""
+        del ledger
+        return True
+
+    def trust(self, project: Project, digest: str) -> None:
+        """Need nothing."""

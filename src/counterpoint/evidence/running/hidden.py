@@ -1,7 +1,9 @@
 """What a sandbox hides from commands: the ledger, and what proves or acts.
 
 1. The folder `.counterpoint` of the ledger, unless the tree that the command works in lies in it. A database elsewhere lies among
-   files of others: there each file whose name begins as that of the database does. So with every ledger that this account knows.
+   files of others: there each file whose name begins as that of the database does, and what this program makes beside it (`_BESIDE`). So with
+   every ledger that this account knows. A journal, with which SQLite would roll the database back, is made empty where none is, so that it
+   can be hidden; so are folders, unless the place is one that is worked in. So are ledgers of repositories beside the tree and in the home.
 2. The state of the signer, with the secrets of connections; people's keys, and those of providers of models; the user's own folder for sockets.
 3. What holds keys and logins of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that use them for whoever asks: what
    variables name (`SOCKETS`), what such programs make in folders for temporary files, and the account's runtime folder (`/run/user/…`)
@@ -12,12 +14,14 @@ seen, since tools have their caches there.
 
 from __future__ import annotations
 
+import glob
 import os
 import pwd
 import re
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -25,12 +29,25 @@ from counterpoint.core.model.evidence import Execution
 from counterpoint.core.model.trust.checking import KEYS
 from counterpoint.evidence.trust.known import known_places
 from counterpoint.evidence.trust.personal import folder_of
-from counterpoint.kernel.places import FOLDER, own_folder, provider_folder, state_folder
+from counterpoint.kernel.places import DATABASE, FOLDER, own_folder, provider_folder, state_folder
 
 SOCKETS: Final = ("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS")
 _MADE: Final = ("ssh-*", "gpg-*", "keyring-*", "dbus-*", "tmux-*", "screen*/S-*", "S-*")
 """Folders of sockets of agents, and of terminals that others share."""
 _FOR_OTHERS: Final = 0o077
+_BESIDE: Final = {
+    "checkpoints": "*",
+    "reads": "recording",
+    "trusted": "*/counterpoint.toml",
+    "private": "*/without-a-key",
+    "running": "",
+}
+_NOTE: Final = b"counterpoint/"
+"""How a checkpoint begins."""
+"""Folders that are made beside a database, with what tells one from a folder of somebody else."""
+_MADE_AT_ANY_TIME: Final = frozenset(("checkpoints", "running"))
+"""What servers make while commands run."""
+_MOST_NEIGHBOURS: Final = 1_000
 _PROGRAMS: Final = {
     ".ssh": ("ssh", "scp", "sftp", "rsync", "git", "ansible"),
     ".gnupg": ("gpg", "gpg2", "git", "pass"),
@@ -73,9 +90,12 @@ def hidden_paths(
     """
     paths = [Path(own_folder())]
     databases = {database} if database is not None else set[Path]()
+    paths += [path for path in _neighbour_ledgers(tree, environs) if (path / DATABASE).exists()]
     for environ in environs:
         paths += [
             Path(state_folder(environ)),
+            # What another shell of the person's has, in which no variable says where.
+            Path(state_folder({"HOME": environ.get("HOME", "")})),
             folder_of(environ),
             Path(provider_folder(environ)),
         ]
@@ -83,10 +103,75 @@ def hidden_paths(
     for file in sorted(databases):
         folder = file.parent
         is_own = folder.name == FOLDER and not tree.is_relative_to(folder)
-        paths += [folder] if is_own else sorted(folder.glob(f"{file.name}*"))
+        paths += [folder] if is_own else _of_database(file, tree, environs)
     paths += _without_needed(tree, (*_keys(environs, exposed), *_sockets(environs)))
     # A link would be followed to what it shows, which is hidden just so.
     return tuple(sorted({os.path.realpath(path) for path in paths if path.exists()}))
+
+
+def absent_ledgers(database: Path | None, tree: Path, *environs: Mapping[str, str]) -> list[Path]:
+    """Return where no command is to leave anything of a ledger, and nothing is: beside its database, and in repositories beside the tree."""
+    paths = [path for path in _neighbour_ledgers(tree, environs) if not (path / DATABASE).exists()]
+    # A folder of it that has more than a ledger, as templates, stays.
+    paths = [path / DATABASE if path.exists() else path for path in paths]
+    if database is not None and database.exists() and database.parent.name != FOLDER:
+        paths += [database.parent / name for name in _BESIDE if name not in _MADE_AT_ANY_TIME]
+    return [path for path in paths if not os.path.lexists(path)]
+
+
+def without_begun(absent: Sequence[str], *environs: Mapping[str, str]) -> tuple[str, ...]:
+    """Return paths without those at or below which this account has begun a ledger meanwhile: no command could tell it of one."""
+    if not any(os.path.lexists(path) for path in absent):
+        return tuple(absent)
+    states = {Path(state_folder(environ)) for environ in environs}
+    places = [place for state in states for place in known_places(state)]
+    return tuple(path for path in absent if not any(place.is_relative_to(path) for place in places))
+
+
+def _neighbour_ledgers(tree: Path, environs: tuple[Mapping[str, str], ...]) -> list[Path]:
+    """Return where repositories beside a tree, and in the homes, have their ledgers, or would."""
+    homes = {environ.get("HOME", "") for environ in environs} | {_home()}
+    folders = list[Path]()
+    for parent in {tree.parent, *(Path(home) for home in homes - {""})}:
+        with suppress(OSError):
+            folders += sorted(parent.iterdir())[:_MOST_NEIGHBOURS]
+    return [
+        folder / FOLDER
+        for folder in dict.fromkeys(folders)
+        if not tree.is_relative_to(folder) and os.path.lexists(folder / ".git")
+    ]
+
+
+def _of_database(file: Path, tree: Path, environs: tuple[Mapping[str, str], ...]) -> list[Path]:
+    """Return what is hidden of a database that lies among files of others; what can be hidden only if it is there is made."""
+    folder, homes = file.parent, {environ.get("HOME", "") for environ in environs} | {_home()}
+    needed = [Path(os.path.realpath(path)) for path in (tree, tempfile.gettempdir(), *homes - {""})]
+    is_shared = folder.is_relative_to(needed[0]) or any(
+        path.is_relative_to(folder) for path in needed
+    )
+    # One that is empty has nothing to be rolled back.
+    has_content = file.exists() and bool(file.stat().st_size)
+    if has_content:
+        # Where it cannot be made here, a command of the same account cannot make it either.
+        with suppress(OSError):
+            os.close(os.open(f"{file}-journal", os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    for name in _BESIDE if has_content and not is_shared else ():
+        with suppress(OSError):
+            (folder / name).mkdir(mode=0o700)
+    beside = [folder / name for name in _BESIDE]
+    # In a folder that is worked in, one of these names may be somebody else's.
+    own = [path for path in beside if not is_shared or _is_beside(path)]
+    return [*sorted(folder.glob(f"{glob.escape(file.name)}*")), *own]
+
+
+def _is_beside(folder: Path) -> bool:
+    """Return whether a folder beside a database was made by this program."""
+    files = folder.glob(_BESIDE[folder.name]) if _BESIDE[folder.name] else ()
+    if folder.name != "checkpoints":
+        return any(files)
+    with suppress(OSError):
+        return any(file.is_file() and file.read_bytes().startswith(_NOTE) for file in files)
+    return False
 
 
 def hidden_logins(

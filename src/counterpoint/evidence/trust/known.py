@@ -1,12 +1,21 @@
-"""Which ledgers were in the place of a database, even if none is left.
+"""Ledgers that were in a place, even if none is left, and what this account trusts of them.
 
 Layout: `ledgers/<name of the place>` in the folder of the user's state, a line for each ledger that was begun or met there, the
-latest last, canonical JSON {"ledger", "place", "project", "time"}; with a "reason" it is gone, because a person said so.
+latest last, canonical JSON {"ledger", "place", "project", "time"}; with a "reason" it is gone, because a person said so. Further keys:
+
+    how     `begun`, `met`, `moved` (from another place of this account), `before` (it was signed here before there was this key) or
+            `trusted` (a person said so); `made`, without a ledger: this account made the database
+    digest  what was trusted of its configuration; empty: nothing of it
+    file    device and inode of the database
 
 1. It is written with the first entry of a ledger, by whoever writes that: the signer knows a ledger only once it was signed.
 2. The last line of a project counts. What the signer of this account remembers of the place counts beside it, and for the default place the refs that the
    repository has (`refs/counterpoint/heads/`): the only memory of a container that has no home. Not those of ledgers that
    are known to be gone, or to be in another place that is still there.
+3. A ledger is trusted in its place if its last line there that says how says anything but `met`, and its configuration with the digest of
+   that line alone. A line without `how` is from before, and trusts whatever the ledger says. So what somebody else has laid there is met, and
+   nothing that its rows loosen counts; a new project in such a database is met as well.
+4. Whoever moves the folder takes the trust along: the same file, and none in the old place.
 """
 
 from __future__ import annotations
@@ -15,7 +24,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from counterpoint.core.model.work import Project
 from counterpoint.evidence.trust.folders import (
@@ -27,9 +36,14 @@ from counterpoint.evidence.trust.folders import (
 )
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import InvalidInput, LedgerGone, SignerAway, Unavailable
-from counterpoint.kernel.frozen import frozen
+from counterpoint.kernel.frozen import frozen, mutable
 from counterpoint.kernel.places import LEDGERS, short_name
+
+MET: Final = "met"
+_ANY: Final = "*"
+"""Stands for every digest, in a place from before digests were kept."""
 
 
 @frozen
@@ -50,7 +64,8 @@ class KnownLedgers:
 
     def here(self) -> list[KnownLedger]:
         """Return the last ledger of each project that was here and is not gone on purpose; SignerAway."""
-        last = {str(line.get("project")): line for line in _lines(self._file)}
+        lines = [line for line in _lines(self._file) if "ledger" in line]
+        last = {str(line.get("project")): line for line in lines}
         return [
             KnownLedger(
                 ledger=str(line.get("ledger")), project=project, since=str(line.get("time"))
@@ -72,11 +87,80 @@ class KnownLedgers:
             for line in _lines(file)
         )
 
-    def remember(self, project: str, ledger: str, time: str) -> None:
-        """Know from now on that a ledger is here; SignerAway."""
-        if any((entry.project, entry.ledger) == (project, ledger) for entry in self.here()):
+    def remember(
+        self,
+        project: str,
+        ledger: str,
+        time: str,
+        *,
+        digest: str = "",
+        is_begun: bool = False,
+        signed: Callable[[], Mapping[str, str]] = dict[str, str],
+    ) -> None:
+        """Know from now on that a ledger is here, and whether it is trusted (rules 3 and 4); SignerAway.
+
+        digest: what the ledger says was trusted. is_begun: whether this account has begun it now. signed: answers the ledgers that the signer of
+        this account remembers of the place, by names; asked where nothing else is known.
+        """
+        lines = [line for line in _lines(self._file) if line.get("project") == project]
+        if lines and lines[-1].get("ledger") == ledger and "how" in lines[-1]:
             return
-        self._append([{"ledger": ledger, "project": project, "time": time}])
+        make_private(self.folder)
+        with locked(self.folder):
+            # What the signer remembers is from before only as long as no line says how the ledger came here.
+            how, digest = self._judge(ledger, digest, signed, is_begun=is_begun)
+            entry = {"ledger": ledger, "project": project, "time": time}
+            self._write([{**entry, "how": how, "digest": digest, "file": self._mark}])
+
+    def _judge(
+        self, ledger: str, digest: str, signed: Callable[[], Mapping[str, str]], *, is_begun: bool
+    ) -> tuple[str, str]:
+        """Return how a ledger came here, and the digest that is trusted with that."""
+        lines = [*_lines(self._file)]
+        trusted = _trusted_in(lines, ledger)
+        if trusted is not None:
+            return "before", digest if trusted == _ANY else trusted
+        if any(line.get("ledger") == ledger for line in lines):
+            return MET, ""
+        if is_begun and any(line.get("how", "") != MET for line in lines):
+            return "begun", ""
+        if (moved := self._moved(ledger)) is not None:
+            return "moved", moved
+        with suppress(Unavailable):
+            if ledger in signed().values():
+                return "before", digest
+        return MET, ""
+
+    def _moved(self, ledger: str) -> str | None:
+        """Return the digest that was trusted of a ledger in another place, if its file was moved from there to here; None if not."""
+        mark = self._mark
+        for file in sorted(self.folder.iterdir()) if mark else ():
+            lines = list[dict[str, Any]]()
+            with suppress(Unavailable):
+                lines = [line for line in _lines(file) if line.get("ledger") == ledger]
+            if lines and lines[-1].get("file") == mark:
+                place, trusted = str(lines[-1].get("place")), _trusted_in(lines, ledger)
+                if trusted is not None and _mark_of(place) != mark:
+                    return trusted
+        return None
+
+    def make(self, *, is_anew: bool) -> None:
+        """Know that this account makes the database here, unless anything of the place is known and it is not anew; SignerAway."""
+        if is_anew or not self._file.exists():
+            self._append([{"how": "made"}])
+
+    def trusted(self, ledger: str) -> str | None:
+        """Return the digest that is trusted of a ledger here, `*` for any; None if it is not trusted. SignerAway."""
+        return _trusted_in(_lines(self._file), ledger)
+
+    def trust(self, project: str, ledger: str, time: str, digest: str) -> None:
+        """Trust a ledger here from now on, with a digest of its configuration; SignerAway."""
+        entry = {"ledger": ledger, "project": project, "time": time}
+        self._append([{**entry, "how": "trusted", "digest": digest, "file": self._mark}])
+
+    @property
+    def _mark(self) -> str:
+        return _mark_of(self.place)
 
     def forget(self, gone: Collection[KnownLedger], reason: str, time: str) -> None:
         """Know that ledgers are gone, because a person said why; SignerAway."""
@@ -94,8 +178,82 @@ class KnownLedgers:
     def _append(self, lines: Sequence[Mapping[str, Json]]) -> None:
         make_private(self.folder)
         with locked(self.folder):
-            whole = [canonical.dump({**line, "place": self.place}) for line in lines]
-            append_lines(self._file, whole)
+            self._write(lines)
+
+    def _write(self, lines: Sequence[Mapping[str, Json]]) -> None:
+        append_lines(self._file, [canonical.dump({**line, "place": self.place}) for line in lines])
+
+
+@mutable
+class TrustedPlace:
+    """What this account has trusted in one place, as every process of it reads it. known: None for an account without a home."""
+
+    known: KnownLedgers | None
+    clock: Clock
+    _last: tuple[str, str] | None = None
+    """The ledger and the digest that were trusted when somebody looked last: they are until its rows say something else."""
+
+    def covers(self, ledger: str, digest: str) -> bool:
+        """Return whether a ledger is trusted here, and last with this digest."""
+        if self._last == (ledger, digest):
+            return True
+        trusted = self._find(ledger)
+        if trusted not in {digest, _ANY}:
+            return False
+        self._last = ledger, digest
+        return True
+
+    def is_trusted(self, ledger: str) -> bool:
+        """Return whether a ledger is trusted here."""
+        if self._last is not None and self._last[0] == ledger:
+            return True
+        return self._find(ledger) is not None
+
+    def trust(self, project: Project, digest: str) -> None:
+        """Trust a ledger here from now on; SignerAway."""
+        if self.known is None:
+            # It says what this account lacks.
+            state_folder(os.environ)
+            return
+        self.known.trust(project.project, project.ledger, self.clock.now(), digest)
+
+    def carry(self, source: TrustedPlace, project: Project) -> None:
+        """Trust a ledger here as it is trusted in the place that it is moved from; SignerAway."""
+        if source.covers(project.ledger, project.trusted):
+            self.trust(project, project.trusted)
+        elif source.is_trusted(project.ledger):
+            self.trust(project, "")
+
+    def remember(
+        self, project: Project, signed: Callable[[], Mapping[str, str]], *, is_begun: bool
+    ) -> None:
+        """Know that a ledger is here from now on, if this account can keep it."""
+        if self.known is not None:
+            with suppress(Unavailable):
+                self.known.remember(
+                    project.project,
+                    project.ledger,
+                    project.created_at,
+                    digest=project.trusted,
+                    is_begun=is_begun,
+                    signed=signed,
+                )
+
+    def make(self, *, is_anew: bool = False) -> None:
+        """Know that this account makes the database here, if it can keep it."""
+        if self.known is not None:
+            with suppress(Unavailable):
+                self.known.make(is_anew=is_anew)
+
+    def _find(self, ledger: str) -> str | None:
+        with suppress(Unavailable):
+            return self.known.trusted(ledger) if self.known is not None else None
+        return None
+
+
+def open_trusted(place: str, clock: Clock) -> TrustedPlace:
+    """Return what this account has trusted in a place."""
+    return TrustedPlace(known=_open_known(place), clock=clock)
 
 
 def known_places(state: Path) -> Iterator[Path]:
@@ -165,12 +323,6 @@ class Past:
                 ]
         return [*by_ledger.values()]
 
-    def remember(self, project: Project) -> None:
-        """Know that a ledger is here from now on, if this account can keep it."""
-        if self.known is not None:
-            with suppress(Unavailable):
-                self.known.remember(project.project, project.ledger, project.created_at)
-
     def forget(self, gone: Collection[KnownLedger], reason: str, time: str) -> None:
         """Know that ledgers are gone, because a person said why."""
         if self.known is not None:
@@ -201,10 +353,37 @@ def open_past(
     heads: Callable[[], Iterable[KnownLedger]],
 ) -> Past:
     """Return what is known of the ledgers of a database; what is asked for is asked when one is missing."""
-    known_ledgers = None
+    return Past(database=database, known=_open_known(str(database)), placed=placed, heads=heads)
+
+
+def _open_known(place: str) -> KnownLedgers | None:
     with suppress(SignerAway):
-        known_ledgers = KnownLedgers(folder=state_folder(os.environ) / LEDGERS, place=str(database))
-    return Past(database=database, known=known_ledgers, placed=placed, heads=heads)
+        return KnownLedgers(folder=state_folder(os.environ) / LEDGERS, place=place)
+    return None
+
+
+def _trusted_in(lines: Iterable[Mapping[str, Any]], ledger: str) -> str | None:
+    """Return the digest that lines of a place trust of a ledger, `*` for any; None if they do not trust it."""
+    trusted = None
+    for line in lines:
+        if line.get("ledger") != ledger:
+            continue
+        if "reason" in line:
+            trusted = None
+        elif "how" not in line:
+            trusted = _ANY if trusted is None else trusted
+        elif line["how"] != MET:
+            trusted = str(line.get("digest", ""))
+    return trusted
+
+
+def _mark_of(place: str) -> str:
+    """Return what tells the file of a place from others; empty without one, as for a database on a server."""
+    try:
+        status = Path(place).stat()
+    except OSError:
+        return ""
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:

@@ -17,11 +17,13 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final, cast
 
 import apsw
 
 from counterpoint.core.model.catalogue import NOUNS, by_table
+from counterpoint.core.model.journal import ASIDE
 from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
@@ -52,6 +54,9 @@ _PATIENCE: Final = 10.0
 _BUSY_MS: Final = 2000
 _IDLE_READERS: Final = 8
 _A_LOOK: Final = 1e-3
+_HEADER: Final = 20
+_WAL: Final = b"\2\2"
+"""What the bytes 18 and 19 of a database say that is in WAL mode."""
 _RESCUED: Final = 3
 """How many copies of a database that was taken away are kept, the newest."""
 # secure_delete: a text that was redacted must leave the file, not only its table. trusted_schema:
@@ -392,6 +397,9 @@ class SqliteStore:
             # Without CREATE: a database that is gone is then an error, and not a new and empty one.
             flags = still.FLAGS if self._is_still else apsw.SQLITE_OPEN_READWRITE
             address = still.address(Path(self._where)) if self._is_still else self._where
+            if not (self._in_memory or self._is_still):
+                with translate_file_errors(self._where):
+                    _put_journal_aside(Path(self._where))
             connection = apsw.Connection(address, flags=flags, statementcachesize=256)
             connection.set_busy_timeout(self._busy)
             # Else a statement with a limit or an order is planned anew each time it is run, for its values.
@@ -477,6 +485,29 @@ def _make_file(file: Path) -> None:
     if not file.stat().st_size:
         # Whoever made the folder, as a relay does for its socket, need not have waited for the disk. SQLite syncs what is in it.
         sync_names(file.parent.parent)
+
+
+def _put_journal_aside(file: Path) -> None:
+    """Give a rollback journal beside a database in WAL mode another name: SQLite would roll the database back with it. OSError.
+
+    No writer of ours makes one: in that mode SQLite has a log instead.
+    """
+    journal = file.with_name(f"{file.name}-journal")
+    try:
+        if not journal.lstat().st_size:
+            return
+    except FileNotFoundError:
+        return
+    # By SQLite's own functions: to close a descriptor of our own would end the locks that it has on the file.
+    database = apsw.VFSFile(
+        "", str(file), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
+    )
+    try:
+        is_with_log = database.xFileSize() >= _HEADER and database.xRead(_HEADER, 0)[18:] == _WAL
+    finally:
+        database.xClose()
+    if is_with_log:
+        journal.rename(journal.with_name(f"{journal.name}{ASIDE}-{token_hex(4)}"))
 
 
 def _undo(connection: apsw.Connection) -> None:

@@ -17,7 +17,6 @@ from counterpoint.core.model.models.asking import Answer, Provider, Question, To
 from counterpoint.core.model.models.configured import Modelling
 from counterpoint.core.model.models.uses import KeptAnswer
 from counterpoint.core.model.rows import REDACTED
-from counterpoint.core.model.work import Project
 from counterpoint.core.operations.models.keeping import Asked, Landed, keep
 from counterpoint.core.operations.models.reserving import Reservation, set_aside
 from counterpoint.core.operations.models.spending import (
@@ -30,6 +29,7 @@ from counterpoint.core.operations.models.spending import (
     trusted,
 )
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unallowed import find_trusted
 from counterpoint.core.operations.trust.derived_keys import DerivedKeys
 from counterpoint.core.ports.circuits import resting
 from counterpoint.core.ports.evidence import Watch
@@ -185,8 +185,8 @@ class ModelVerbs:
         if not provider.command or self._context.ports.checking is None:
             return provider
         with self._context.reading() as view:
-            project = view.find(Project)
-        return replace(provider, search_path=project.search_path if project else "")
+            _, search_path = find_trusted(self._context, view)
+        return replace(provider, search_path=search_path)
 
     def _set_aside(
         self, question: Question, provider: Provider, settings: Modelling

@@ -17,20 +17,19 @@ from counterpoint.core.model.models.asking import Answer
 from counterpoint.core.model.models.uses import UseStatus
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.model.work import Item, Project
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.models.keeping import Asked, keep
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.unallowed import refuse_untrusted
 from counterpoint.core.ports.circuits import Breaker
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.models.trying import is_against, wait
-from counterpoint.core.rules.trust.commands import is_trusted
 from counterpoint.kernel.clock import elapsed_ms
 from counterpoint.kernel.errors import (
     CircuitOpen,
     CounterpointError,
-    NotTrusted,
     ProviderAway,
     ProviderFailed,
     ProviderTimedOut,
@@ -109,10 +108,7 @@ def trusted(context: Context, loosens: Callable[[Checking], bool]) -> Checking:
     if not loosens(checking):
         return checking
     with context.reading() as view:
-        project = view.find(Project)
-    trusted_digest, path = (project.trusted, project.search_path) if project else ("", "")
-    if not is_trusted(checking, trusted_digest, path):
-        raise NotTrusted
+        refuse_untrusted(context, view, checking)
     return checking
 
 

@@ -30,7 +30,7 @@ from counterpoint.core.ports.fetching import Fetching, NoFetching
 from counterpoint.core.ports.host import Host, OnlyHost
 from counterpoint.core.ports.models import Models, NoModels
 from counterpoint.core.ports.searching import NoSearching, Searching
-from counterpoint.core.ports.signer import Signer
+from counterpoint.core.ports.signer import EverythingTrusted, Signer, TrustedHere
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
 from counterpoint.core.ports.witnesses import (
     Cosigned,
@@ -117,6 +117,7 @@ class Ports:
     extras: answers what only the verbs of a dialect ask for, each by its class; asked when they do.
     models, searching, fetching: answer who is asked for models, for searches on the web and for its pages; asked when somebody is.
     remembered: what such verbs know of this database from one call to the next, each by its class.
+    trusted: what this account has trusted of the ledger.
     """
 
     store: Store
@@ -151,6 +152,7 @@ class Ports:
     searching: Callable[[], Searching] = NoSearching
     fetching: Callable[[], Fetching] = NoFetching
     remembered: dict[type[Any], Any] = field(default_factory=dict[type[Any], Any])
+    trusted: TrustedHere = field(default_factory=EverythingTrusted)
 
     @cached_property
     def secrets(self) -> frozenset[str]:

@@ -5,13 +5,64 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from counterpoint.core.model.trust.checking import Lacking
+from counterpoint.core.model.trust.checking import Checking, Lacking
 from counterpoint.core.model.work import Gate, Project
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.trust.commands import allowing_line, is_listed, is_trusted
+from counterpoint.core.rules.trust.commands import (
+    CHANGED,
+    ELSEWHERE,
+    ELSEWHERE_CONFIGURED,
+    allowing_line,
+    is_listed,
+    is_trusted,
+)
 from counterpoint.kernel.acts import Act
-from counterpoint.kernel.errors import MalformedDocument
+from counterpoint.kernel.errors import MalformedDocument, NotTrusted
+
+
+def find_trusted(context: Context, view: Reading) -> tuple[str, str]:
+    """Return the digest of what was trusted last and the folders of programs that go with it, as this account has trusted it here too; else nothing."""
+    project = view.find(Project)
+    if project is None or not context.ports.trusted.covers(project.ledger, project.trusted):
+        return "", ""
+    return project.trusted, project.search_path
+
+
+def is_trusted_here(context: Context, view: Reading) -> bool:
+    """Return whether this account trusts the ledger in its place: else its tokens and credentials open nothing."""
+    project = view.find(Project)
+    return project is None or context.ports.trusted.is_trusted(project.ledger)
+
+
+def refuse_elsewhere(context: Context, view: Reading) -> None:
+    """Raise NotTrusted for a ledger that this account does not trust in its place."""
+    if not is_trusted_here(context, view):
+        raise NotTrusted(
+            f"{ELSEWHERE}; so its tokens and credentials open nothing", hint=f"{Act.TRUST}."
+        )
+
+
+def why_not_trusted(context: Context, view: Reading, checking: Checking) -> str:
+    """Return why what a configuration loosens does not count; empty if it does, or loosens nothing."""
+    if is_trusted(checking, *find_trusted(context, view)):
+        return ""
+    project = view.find(Project)
+    if project is None or not is_trusted(checking, project.trusted, project.search_path):
+        return CHANGED
+    is_here = context.ports.trusted.is_trusted(project.ledger)
+    return ELSEWHERE_CONFIGURED if is_here else ELSEWHERE
+
+
+def refuse_untrusted(context: Context, view: Reading, checking: Checking, *hints: str) -> str:
+    """Return the folders that programs are found in, as they were trusted; NotTrusted for a configuration that does not count."""
+    trusted, path = find_trusted(context, view)
+    if not is_trusted(checking, trusted, path):
+        why = why_not_trusted(context, view, checking)
+        raise NotTrusted(
+            "" if why == CHANGED else why, hint=". ".join((f"{Act.TRUST}", *hints)) + "."
+        )
+    return path
 
 
 def find_unallowed(context: Context, view: Reading, commands: Iterable[Sequence[str]]) -> Lacking:
@@ -23,10 +74,8 @@ def find_unallowed(context: Context, view: Reading, commands: Iterable[Sequence[
         checking = context.ports.checking()
     except MalformedDocument as fault:
         return Lacking(commands=argvs, why=fault.message)
-    project = view.find(Project)
-    trusted, path = (project.trusted, project.search_path) if project else ("", "")
-    if not is_trusted(checking, trusted, path):
-        return Lacking(commands=argvs, why="counterpoint.toml is not what was trusted last")
+    if why := why_not_trusted(context, view, checking):
+        return Lacking(commands=argvs, why=why)
     if checking.free:
         return Lacking()
     return Lacking(commands=tuple(argv for argv in argvs if not is_listed(checking, argv)))

@@ -8,6 +8,8 @@ whoever brings no credential, or one with the scope `run`. Rule 4: whoever asks:
 Rule 5: of models, what loosens is where they are asked (an address, to which keys and texts go, or a command, which is run), what they are
 said to cost, that texts are embedded elsewhere, and that they may cost more than the product lets them. Rule 6: of the web, it is where searches are asked for, what they are said to
 cost, that pages are fetched at all, from which addresses that are not public, and that a research may cost more than the product lets it.
+Rule 7: what a ledger says was trusted counts where this account has trusted just that for this ledger in its place (core/ports/signer.py), for a ledger can come
+from anywhere.
 
 An agent can edit the file and the gates of its items; so neither is a person's word, and only what was trusted is.
 """
@@ -24,6 +26,9 @@ from counterpoint.core.model.web.configured import STUDY_LIMIT_MICROS, Browsing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 
+CHANGED: Final = "counterpoint.toml is not what was trusted last"
+ELSEWHERE: Final = "this account has trusted nothing of this ledger here: it was begun elsewhere, or by somebody else"
+ELSEWHERE_CONFIGURED: Final = "what counterpoint.toml allows was trusted in this ledger, but not by this account in this place"
 MOST_NAMED: Final = 5
 """Commands that are named where many lack."""
 _ANY: Final = "*"

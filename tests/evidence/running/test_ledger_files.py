@@ -1,0 +1,152 @@
+"""What a command can leave beside a ledger that lies among files of others, and in other repositories."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterpoint.app import App, open_app
+from counterpoint.core.model.evidence import Command, Execution
+from counterpoint.core.model.filters import Note
+from counterpoint.core.model.trust.checking import Checking, Sandboxing
+from counterpoint.evidence.local import LocalEvidence
+from counterpoint.evidence.running.hidden import absent_ledgers, without_begun
+from counterpoint.evidence.trust.known import KnownLedgers
+from counterpoint.kernel.clock import SystemClock
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(sys.platform != "linux", reason="other systems have no namespaces"),
+]
+
+HOT = (
+    "import os, sys, struct; head = bytes.fromhex('d9d505f920a163d7') + struct.pack('>IIIII', 0, 1234, 1, 512, 4096);"
+    " open(sys.argv[1], 'wb').write(head.ljust(512, b'\\0') + b'\\0' * 4104)"
+)
+"""Lays a journal that has SQLite cut a database off after its first page."""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the home of the account, and a tree in it."""
+    folder = tmp_path / "home"
+    (folder / "tree" / ".git").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return folder
+
+
+def runs(tree: Path, database: Path, script: str, sandbox: Sandboxing = "auto") -> Execution:
+    """Run a script as a check of a ledger in a file."""
+    evidence = LocalEvidence(
+        clock=SystemClock(), checking=lambda: Checking(sandbox=sandbox), database=database
+    )
+    execution = evidence.run(tree, Command(argv=("sh", "-c", script)))
+    if sandbox != "off" and execution.sandbox == "none":
+        pytest.skip("this system lets nobody make a namespace")
+    return execution
+
+
+def opened(tree: Path, database: Path) -> App:
+    """Open a ledger in a file, as a process of its own would."""
+    return open_app(tree, dict(os.environ), db=str(database), project="demo")
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "off"])
+@pytest.mark.parametrize("place", ["data/x.db", "home/x.db", "home/tree/x.db", "home/link.db"])
+def test_no_journal_of_a_command_rolls_a_ledger_back(
+    tmp_path: Path, home: Path, place: str, sandbox: Sandboxing
+) -> None:
+    """Neither in a sandbox, which hides it, nor without one: who opens the ledger next puts it aside."""
+    (home / "link.db").symlink_to(tmp_path / "data/x.db")
+    (tmp_path / "data").mkdir()
+    database = (tmp_path / place).resolve()
+    with closing(opened(home / "tree", database)) as app:
+        app.person().journal.append(Note(kind="comment", body="kept"))
+        before = app.person().feed.last()
+        runs(home / "tree", database, f'{sys.executable} -c "{HOT}" {database}-journal', sandbox)
+        is_laid = bool(Path(f"{database}-journal").stat().st_size)
+        assert is_laid is (sandbox == "off")
+        # With the log gone, all that was committed is in the database, and SQLite looks at the journal first.
+    with closing(opened(home / "tree", database)) as app:
+        assert app.person().feed.last() == before
+        assert app.person().audit.verify().sound
+    asides = [path.name for path in database.parent.glob("*-journal.left-by-a-check-*")]
+    assert len(asides) == (sandbox == "off")
+
+
+def test_what_lies_beside_a_ledger_is_neither_read_nor_taken_away(
+    tmp_path: Path, home: Path
+) -> None:
+    """Also what is not there yet; folders of other names, and of the tree, stay as they are."""
+    database = tmp_path / "data" / "x.db"
+    (tmp_path / "data/own").mkdir(parents=True)
+    with closing(opened(home / "tree", database)) as app:
+        person = app.person()
+        person.journal.append(Note(kind="comment", body="kept"))
+        person.signing.sign()
+        (database.parent / "reads").mkdir()
+        (database.parent / "reads/recording").write_text("who read what")
+        script = (
+            "cat reads/recording checkpoints/*; rm -r reads checkpoints; mkdir -p trusted/demo; touch trusted/demo/x; "
+            "ls -A reads checkpoints trusted; echo made > own/made"
+        )
+        execution = runs(home / "tree", database, f"cd {database.parent}; {script}")
+    assert "who read what" not in execution.output
+    assert "counterpoint/" not in execution.output
+    assert (database.parent / "reads/recording").read_text() == "who read what"
+    assert [*(database.parent / "checkpoints").iterdir()]
+    assert [*(database.parent / "trusted").iterdir()] == []
+    assert (database.parent / "own/made").read_text() == "made\n"
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "reads", "trusted"])
+def test_folders_of_the_tree_with_the_same_names_are_worked_in(home: Path, name: str) -> None:
+    """A ledger in the tree itself hides what this program has made there, and nothing else."""
+    tree, database = home / "tree", home / "tree/x.db"
+    (tree / name).mkdir()
+    (tree / name / "weights").write_text("mine")
+    with closing(opened(tree, database)) as app:
+        app.person().journal.append(Note(kind="comment", body="kept"))
+        execution = runs(tree, database, f"cat {name}/weights; echo more > {name}/more")
+    assert execution.output == "mine"
+    assert (tree / name / "more").exists()
+
+
+def test_a_command_lays_no_ledger_into_another_repository(home: Path, tmp_path: Path) -> None:
+    """Neither beside its tree nor in the home; one that a person begins meanwhile stays, and so does what was there."""
+    tree, database = home / "tree", home / "tree/.counterpoint/ledger.db"
+    for name in ("empty", "has", "busy"):
+        (home / name / ".git").mkdir(parents=True)
+    (home / "has/.counterpoint").mkdir()
+    (home / "has/.counterpoint/ledger.db").write_text("theirs")
+    for place in (database, home / "busy/.counterpoint/ledger.db"):
+        place.parent.mkdir()
+    script = "for one in empty has busy; do mkdir -p ../$one/.counterpoint; echo mine > ../$one/.counterpoint/ledger.db; done"
+    with closing(open_app(tree, dict(os.environ))) as app:
+        assert app.ports
+    execution: Any = runs(tree, database, script)
+    assert not (home / "empty/.counterpoint").exists()
+    assert (home / "empty/.counterpoint.left-by-a-check").exists()
+    assert str(home / "empty/.counterpoint.left-by-a-check") in execution.put_aside
+    assert (home / "has/.counterpoint/ledger.db").read_text() == "theirs"
+    assert not (home / "busy/.counterpoint/ledger.db").exists()
+
+
+def test_a_ledger_that_a_person_begins_meanwhile_stays(home: Path, tmp_path: Path) -> None:
+    """The account knows of it, and no command could tell it that."""
+    place = home / "other/.counterpoint/ledger.db"
+    (home / "other/.git").mkdir(parents=True)
+    absent = place.parent
+    assert absent in absent_ledgers(None, home / "tree", os.environ)
+    place.parent.mkdir()
+    place.touch()
+    assert without_begun([str(absent)], os.environ) == (str(absent),)
+    known = KnownLedgers(folder=tmp_path / "state/counterpoint/ledgers", place=str(place))
+    known.make(is_anew=False)
+    assert without_begun([str(absent)], os.environ) == ()
