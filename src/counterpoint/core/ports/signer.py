@@ -1,4 +1,4 @@
-"""What the core asks of whoever holds the key of a ledger, and of what this account trusts of it."""
+"""What the core asks of whoever holds the key of a ledger, and whether this account trusts it."""
 
 from __future__ import annotations
 
