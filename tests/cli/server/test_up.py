@@ -22,7 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from counterpoint.app import open_app
 from counterpoint.core.model.filters import Note
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 KIND = {"content_type": "application/json", "accept": "application/json"}
 PLAN = "# Ship\n## Hull\n- [ ] Caulk the seams\n- [ ] Tar the keel\n"
 
