@@ -428,9 +428,8 @@ def check_credential(entry, ring):  # of `tokens`: ids and digests that there ar
         need(entry["a"] == "token.created" and are_texts(row["sha256"]), "no new credential")
         texts = [isinstance(row[one], str) for one in ("maker", "name")]
         need(all(texts) and isinstance(row["scopes"], list), "a credential of another sort")
-        need(
-            not {name, row["sha256"]} & ring["tokens"].keys(), "a credential that is there already"
-        )
+        there = {name, row["sha256"]} & ring["tokens"].keys()
+        need(not there, "a credential that is there already")
         told = (row["name"], row["scopes"], row["sha256"])
         ring["tokens"] |= {name: told, told[2]: None}
         named = row["maker"] in ring["keys"] and not (person and who["i"] == row["maker"])
@@ -451,17 +450,13 @@ def check_trust(entry, ring):  # once people have keys, one of them signs which 
             need(signed if who.get("k") == "person" else free, "a configuration nobody signed")
 
 
-def check_quorum(
-    entry, ring
-):  # once people have keys, or one has signed it, one of them signs which witnesses count
+def check_quorum(entry, ring):  # once people have keys, one of them signs which witnesses count
     if entry["a"] != "quorum.changed":
         return
     person = entry["w"].get("i", {}).get("k") == "person"
     ring["ours"] = ring["ours"] or person
-    need(
-        person or ({*ring["keys"]} <= ring["revoked"] and not ring["ours"]),
-        "witnesses nobody asked for",
-    )
+    free = {*ring["keys"]} <= ring["revoked"] and not ring["ours"]
+    need(person or free, "witnesses nobody asked for")
     count, keys = entry["f"]["quorum"], [witness_key(one) for one in entry["f"]["witnesses"]]
     several = all(len({one[at] for one in keys}) == len(keys) for at in (0, 2))
     need(is_number(count) and count <= len(keys) <= 32 and several, "no quorum")
@@ -518,9 +513,8 @@ def check_proposal(entry, facts, joint, key, person):
     if entry["a"] == "proposal.made":
         need(are_texts(name) and name not in joint["named"], "a proposal twice")
         need(has(proposed, ["act", "decision"]) and is_time(facts["open_until"]), "no act")
-        need(
-            isinstance(proposed["decision"], dict) and proposed["act"] in PROPOSED.split(), "no act"
-        )
+        is_act = proposed["act"] in PROPOSED.split() and isinstance(proposed["decision"], dict)
+        need(is_act, "no act")
         since, until = (dt.datetime.fromisoformat(one[:-1]) for one in (time, facts["open_until"]))
         need(since < until <= since + dt.timedelta(days=30), "a proposal that lasts too long")
         joint["named"].add(name)
@@ -686,9 +680,8 @@ def follow(thought, chains, gaps):  # chains: task -> its thoughts so far, as (t
     need(are_texts(*(thought[one] for one in ("agent", "id", "task"))), "a thought's empty field")
     need(is_hash(thought["content"]) and is_hash(thought["previous"]), "a thought without a hash")
     need(is_number(thought["sequence"]) and type(thought["version"]) is int, "no number")
-    need(
-        is_time(thought["timestamp"]) and isinstance(thought["session"], str), "no time or session"
-    )
+    session = thought["session"]
+    need(is_time(thought["timestamp"]) and isinstance(session, str), "no time or session")
     need(thought["type"] in ("plan", "analysis", "decision", "reflection"), "no type of thoughts")
     chain = chains.setdefault(thought["task"], [])
     before, last = chain[-1] if chain else ({"sequence": -1, "timestamp": ""}, b"\0" * 32)
@@ -848,7 +841,7 @@ def check_ledger(head, lines, key):
     size, expected = checkpoint(head["checkpoint"], key, key[0])
     before, time, leaves, wanted, gone = "0" * 64, "", [], set(), set()
     chains, trees, sealed, known, writers = {}, {}, set(), set(), {}
-    present, keys, first = key, [], []  # the keys that sign from a place on, by it
+    present, keys, first, less = key, [], [], []  # the keys that sign from a place on, by it
     ring = {"keys": {}, "revoked": set(), "used": set(), "reasons": {}, "tokens": {}}
     ring |= {"quorum": (0, []), "ours": False}
     joint = {"threshold": 1, "owners": {}, "revoked": set(), "open": {}, "named": set()}
@@ -867,8 +860,10 @@ def check_ledger(head, lines, key):
         check_asked(entry, asked)
         check_credential(entry, ring)
         check_trust(entry, ring)
+        asked_before = joint["threshold"], *ring["quorum"]
         check_quorum(entry, ring)
         check_several(entry, joint)
+        less += [place] * asks_less(asked_before, joint["threshold"], *ring["quorum"])
         check_epoch(entry, ring)
         check_person(entry, ring, leaves)
         leaves.append(digest(b"\0", line))
@@ -892,7 +887,14 @@ def check_ledger(head, lines, key):
             committed = digest(b"\2", salt, reason).hex()
             need(len(salt) == 16 and ring["reasons"][text["text"]] == committed, "another reason")
     told = check_cosigned(head["checkpoint"], *ring["quorum"])
-    return told + remark(len(ring["used"]), asked["own"], writers, signed, first[:1])
+    fewer = f" Fewer signatures were asked for from entry {', '.join(map(str, less))} on."
+    told += remark(len(ring["used"]), asked["own"], writers, signed, first[:1])
+    return told + fewer * bool(less)
+
+
+def asks_less(before, people, count, keys):  # of people; or fewer of the same witnesses do
+    fresh = {one[2] for one in keys} - {one[2] for one in before[2]}
+    return people < before[0] or 0 < before[1] > count - len(fresh)
 
 
 def check_session(head, lines, key):
@@ -933,10 +935,8 @@ def verify(data, trusted=""):
         need(are_texts(*(head[one] for one in head if one not in ("ledger", "version"))), "no text")
         name, key_id, public = head["vkey"].split("+", 2)
         need(digest(name.encode(), b"\n", raw(public))[:4].hex() == key_id, "no verifier key")
-        need(
-            NAME.fullmatch(name) and raw(public)[0] == 1 and len(raw(public)) == 33,
-            "no Ed25519 key",
-        )
+        is_key = raw(public)[0] == 1 and len(raw(public)) == 33
+        need(NAME.fullmatch(name) and is_key, "no Ed25519 key")
         return sorts[head["format"]](head, lines, (name, bytes.fromhex(key_id), raw(public)[1:]))
     except FORMS as fault:
         raise Broken(f"Broken: something has another form than it must: {fault!r}.") from None

@@ -5,7 +5,9 @@ r"""Shows characters that would steer or hide, by one rule for all who read.
 2. In a text for a terminal or an agent a hidden one is shown as `\u{202e}`: its number in hex. So nothing is lost, and nothing of it
    works. In JSON for programs, and in a text that is a document of JSON, it is written by the escapes of JSON: they read what was written.
 3. One joiner, or one selector of a picture, stays between or behind signs beyond ASCII: pictures and some scripts are written with it.
-4. A name is 1 to 64 characters in the form NFC on one line, none of them hidden or of private use, with no blank at its ends.
+4. Two names look alike if their letters do, whichever script they are of: by Unicode's list of confusable characters (UTS 39, confusables.txt
+   15.1), of which the letters of Cyrillic, Greek and Armenian are here that look like one of Latin, capitals before the folding of case.
+5. A name is 1 to 64 characters in the form NFC on one line, none of them hidden or of private use, with no blank at its ends.
 """
 
 from __future__ import annotations
@@ -22,6 +24,12 @@ from counterpoint.kernel.errors import InvalidInput
 from counterpoint.kernel.matching.expressions import expression
 
 LONGEST_NAME: Final = 64
+_CAPITALS: Final = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХҮѴԌԚԜӀΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹՕՍ", "ABESIJKMHOPCTYXYVGQWIABEZHIKMNOPTYXCOU"
+)
+_SMALL: Final = str.maketrans(
+    "аеѕіјорсухԁһԛԝѵүӏгαγινορσυϲоսհյոզցօıɑɡ", "aesijopcyxdhqwvylrayivopoucouhjnqgoiag"
+)
 
 _IGNORABLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -109,6 +117,13 @@ def is_name(text: str) -> bool:
         and unicodedata.is_normalized("NFC", text)
         and not any(unicodedata.category(letter) in _UNNAMED for letter in text)
     )
+
+
+def likeness_of(name: str) -> str:
+    """Return what is the same for names that look alike, in letters of whichever script."""
+    capitals = unicodedata.normalize("NFD", name).translate(_CAPITALS)
+    small = unicodedata.normalize("NFD", capitals.casefold()).translate(_SMALL)
+    return " ".join(unicodedata.normalize("NFKC", small).split())
 
 
 def label(text: str) -> str:

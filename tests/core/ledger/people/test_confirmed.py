@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from counterpoint.core.ledger.offline import verify_any
-from counterpoint.core.ledger.people.confirmed import Ring, entry_faults
+from counterpoint.core.ledger.people.confirmed import DECIDED, Ring, entry_faults
 from counterpoint.core.ledger.people.statement import Statement
 from counterpoint.kernel import canonical
 from fakes.people import Person
@@ -196,6 +196,17 @@ def test_another_verdict_than_the_person_signed_is_found(story: Story, column: s
     row = next(row for row in entries[-1]["r"] if row["t"] == "verdicts")
     row["v"][column] = "reject"
     assert story.is_found(entries, texts_of(story, entries))
+
+
+@pytest.mark.parametrize("action", ["key.enrolled", "key.revoked"])
+def test_a_fact_that_nobody_signed_decides_nothing(story: Story, action: str) -> None:
+    """One that tells what was decided is found by both verifiers; any other is not looked at."""
+    for name in sorted(DECIDED | {"note", "text", "succeeds"}):
+        entries = upto(story, action)
+        facts = entries[-1]["f"]
+        if name not in facts:
+            facts[name] = 1
+            assert story.is_found(entries, texts_of(story, entries)) == (name in DECIDED), name
 
 
 def test_an_act_that_people_do_not_sign_is_found(story: Story) -> None:

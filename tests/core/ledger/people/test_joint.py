@@ -71,6 +71,32 @@ class Signed(Story):
         self._export()
 
 
+class Lowered(Story):
+    """A ledger in which two people have decided that one is enough."""
+
+    def __init__(self) -> None:
+        town = Town()
+        self.studio, self.pat = town.studio, town.pat
+        lower = town.pat.unsigned.joint_acts.proposed(1)
+        town.step(town.pat, lower)
+        town.sam.does(town.step(town.sam, lower)).joint_acts.require(1)
+        self._export()
+
+
+def test_the_small_verifier_says_where_fewer_people_were_asked_for(story: Signed) -> None:
+    """As the report of a bundle does; nowhere where it was only raised."""
+    lowered = Lowered()
+    place = max(one["n"] for one in lowered.entries if one["a"] == SIGNERS)
+    for ledger, said in (
+        (lowered, f"Fewer signatures were asked for from entry {place} on."),
+        (story, ""),
+    ):
+        bundle = b"".join(ledger.bundle(ledger.entries, ledger.texts))
+        remark = VERIFIER["verify"](bundle, ledger.key.to_text())
+        assert said in remark
+        assert ("Fewer" in remark) == bool(said)
+
+
 @pytest.fixture(scope="module")
 def story() -> Signed:
     """Give such a ledger."""

@@ -76,7 +76,7 @@ class Asking(Story):
         bundle[0] = canonical.dump(head) + b"\n"
         report = verify_any(bundle, self.key)
         try:
-            VERIFIER["verify"](b"".join(bundle), self.key.to_text())
+            self.remark = VERIFIER["verify"](b"".join(bundle), self.key.to_text())
         except VERIFIER["Broken"]:
             assert not report.sound
         else:
@@ -100,6 +100,7 @@ def test_enough_named_witnesses_make_a_bundle_sound(asking: Asking) -> None:
     for eyes in ((ONE, TWO), (THREE, STRANGER, ONE), (ONE, TWO, THREE)):
         report = asking.judged(asking.entries, [eye.sign(text) for eye in eyes])
         assert report.sound
+        assert "Fewer" not in asking.remark
         named = [eye.key.name for eye in (ONE, TWO, THREE) if eye in eyes]
         assert list(report.quorum.signed) == named
     assert (report.quorum.count, report.quorum.witnesses) == (2, ("w1", "w2", "w3"))
@@ -141,6 +142,8 @@ def test_less_is_asked_only_by_a_person_and_told(asking: Asking) -> None:
         (told,) = report.quorum.lowered
         assert (told.before[0], told.after[0]) == (2, policy.count)
         assert told.signed_by == lowered.pat.key
+        place = told.place
+        assert f"Fewer signatures were asked for from entry {place} on." in lowered.remark
     last = {name: asking.entries[-1][name] for name in ("v", "p", "t")}
     who = {"k": "human", "n": "pat"}
     unsigned = {**last, "a": "quorum.changed", "w": who, "f": NOBODY.to_facts()}

@@ -467,3 +467,28 @@ def test_whoever_may_be_an_agent_hears_that_he_can_sign_once_a_key_is_in_force(
     core = Core(studio.ports, replace(pat.unsigned.caller, origin=hidden))
     fault = studio.refuses(Forbidden, lambda: core.tokens.create(TokenRequest(name="x")))
     assert fault.hint.endswith("sign it.")
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("Ann", "\u0410nn"),
+        ("Ann", "\u0391nn"),
+        ("Peter", "\u0420\u0435t\u0435r"),
+        ("\u0421\u041e\u0420\u0410", "COPA"),
+        ("Zo\u00eb", "Zo\u0451"),
+    ],
+)
+def test_a_name_that_looks_like_another_persons_is_not_enrolled(name: str, other: str) -> None:
+    """Whichever of the two comes first: where several people must sign, one would count as two."""
+    for first, second in ((name, other), (other, name)):
+        studio = Studio()
+        one, two = (Person(studio=studio, name=owner) for owner in (first, second))
+        one.enrol()
+        with pytest.raises(Conflict, match="looks like") as refused:
+            two.enrol(by=one)
+        assert one.key in refused.value.message
+        # The same name is the same person, and no other letter is one that it is not like.
+        Person(studio=studio, name=first).enrol(by=one)
+        Person(studio=studio, name="\u042f\u043d").enrol(by=one)
+        Person(studio=studio, name=f"{first}e").enrol(by=one)

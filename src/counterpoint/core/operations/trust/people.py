@@ -9,6 +9,7 @@ from unicodedata import normalize
 
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.ledger.people.confirmed import ENROLLED, REVOKED
+from counterpoint.core.ledger.people.joint import person_of
 from counterpoint.core.ledger.people.statement import Statement, message_of
 from counterpoint.core.model.identity import (
     BY_EPOCH,
@@ -40,6 +41,7 @@ from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 from counterpoint.kernel.ids import SALT_BYTES
+from counterpoint.kernel.visible import likeness_of
 
 _LONGEST_OWNER = 100
 _RECOVER = "recover a key"
@@ -121,9 +123,20 @@ class People(Keys):
             raise InvalidInput(f"a key is of somebody with a name of 1 to {_LONGEST_OWNER} letters")
         # Two spellings that look the same are one name.
         owner = normalize("NFC", owner)
+        self._refuse_likeness(owner)
         return ProposedAct(
             action=ENROLLED, decision={"key": name, "owner": owner, "storage": storage}
         )
+
+    def _refuse_likeness(self, owner: str) -> None:
+        """Raise Conflict for a name that looks like that of another person: where several sign, one would count as two."""
+        for key in self.list():
+            is_same = person_of(key.owner) == person_of(owner)
+            if not is_same and likeness_of(key.owner) == likeness_of(owner):
+                raise Conflict(
+                    f"{owner!a} looks like {key.owner!a}, who has the key {key.id}, in letters of another script",
+                    hint="For the same person give exactly the same name; for another one a name that people can tell apart.",
+                )
 
     def enrol(self, public_key: str, proposed: ProposedAct) -> Key:
         """Let a key sign from now on, as was signed; Forbidden without a signature."""
