@@ -174,6 +174,23 @@ def test_the_rounds_of_other_processes_hold_what_a_connection_may_not(party: Par
     assert mirror.title == before
 
 
+def test_a_role_whose_file_was_taken_away_is_told_anew(tmp_path: Path) -> None:
+    """Removed, put aside, or with another one laid in its place, by whom it binds; the next look of its process makes it again."""
+    roles = OpenRoles()
+    roles.publish(tmp_path, "main", "observer")
+    for number in range(3):
+        (path,) = tmp_path.glob("roles-*")
+        if number:
+            path.rename(tmp_path / f"aside-{number}")
+        else:
+            path.unlink()
+        if number == 2:
+            path.write_text("maintainer")
+        assert list(published_roles(tmp_path, "main")) == []
+        roles.publish(tmp_path, "main", "observer")
+        assert list(published_roles(tmp_path, "main")) == ["observer"]
+
+
 def test_the_role_of_a_process_that_has_ended_counts_no_more(tmp_path: Path) -> None:
     """Its lock is free, and its file is taken away."""
     roles = OpenRoles()

@@ -50,25 +50,39 @@ _FLAGS: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(slots=True)
 class OpenRoles:
-    """What this process has told, by folder and project: the descriptor that has the lock, and the role."""
+    """What this process has told, by folder and project: its file, the descriptor that has the lock, and the role."""
 
-    _told: dict[tuple[Path, str], tuple[int, Role]] = field(
-        default_factory=dict[tuple[Path, str], tuple[int, Role]]
+    _told: dict[tuple[Path, str], tuple[Path, int, Role]] = field(
+        default_factory=dict[tuple[Path, str], tuple[Path, int, Role]]
     )
     _guard: Lock = field(default_factory=Lock)
 
     def publish(self, state: Path, project: str, role: Role) -> None:
-        """Tell the least role of this process; nothing is written until one is narrow."""
+        """Tell the least role of this process; nothing is written until one is narrow.
+
+        A file that somebody took away, whom the role may bind, is made anew.
+        """
         key = state, project
         with self._guard:
             published = self._told.get(key)
-            if role == (published[1] if published else WIDENING[-1]):
+            if published and not _is_there(*published[:2]):
+                os.close(published[1])
+                del self._told[key]
+                published = None
+            if role == (published[2] if published else WIDENING[-1]):
                 return
             # Where nothing can be written no files of specs are kept either.
             with suppress(OSError):
-                descriptor = published[0] if published else _locked(state, project)
+                path, descriptor = published[:2] if published else _locked(state, project)
                 os.pwrite(descriptor, role.ljust(_WIDTH).encode(), 0)
-                self._told[key] = descriptor, role
+                self._told[key] = path, descriptor, role
+
+
+def _is_there(path: Path, descriptor: int) -> bool:
+    try:
+        return path.lstat().st_ino == os.fstat(descriptor).st_ino
+    except OSError:
+        return False
 
 
 def published_roles(state: Path, project: str) -> Iterator[Role]:
@@ -88,14 +102,14 @@ def published_roles(state: Path, project: str) -> Iterator[Role]:
                 os.close(descriptor)
 
 
-def _locked(state: Path, project: str) -> int:
+def _locked(state: Path, project: str) -> tuple[Path, int]:
     """Return a file of this process alone; nobody finds it before its lock is held and its word written."""
     passing = state / f".roles-{os.urandom(8).hex()}.part"
     descriptor = os.open(passing, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     os.pwrite(descriptor, WIDENING[0].ljust(_WIDTH).encode(), 0)
-    passing.rename(state / f"roles-{project}-{os.urandom(8).hex()}.lock")
-    return descriptor
+    path = passing.rename(state / f"roles-{project}-{os.urandom(8).hex()}.lock")
+    return path, descriptor
 
 
 class Locking:
