@@ -145,14 +145,16 @@ def test_who_waits_for_a_project_is_let_in_as_it_came(address, postgres_store, e
         save(writing, example(Project, project="p"))
     order: list[int] = []
     waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-    stores = [connected(address) for _ in range(5)]
+    stores = [connected(address, patience=60.0) for _ in range(5)]
 
     def write(number: int) -> None:
         with stores[number].writing("p"):
             order.append(number)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(5)]
-    with psycopg.connect(address, autocommit=True) as looking, postgres_store.writing("p"):
+    with psycopg.connect(address, autocommit=True) as looking, psycopg.connect(address) as holder:
+        # A writer of ours would be undone if it were silent for so long on a slow machine.
+        holder.execute("SELECT FROM counterpoint.projects WHERE project = 'p' FOR UPDATE")
         for number, thread in enumerate(threads):
             thread.start()
             while looking.execute(waiting).fetchone() != (number + 1,):
