@@ -17,8 +17,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.registry import surface
-from counterpoint.dialects.symphony.nouns.issues import IssueDraft
-from counterpoint.dialects.symphony.nouns.learnings import LearningDraft
+from counterpoint.dialects.symphony.nouns import IssueDraft, LearningDraft
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.learnings import note_of
 from counterpoint.storage.sqlite.search import expression

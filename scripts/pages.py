@@ -20,7 +20,7 @@ import orjson
 from counterpoint.core.model import lifecycles
 from counterpoint.core.model.lifecycles import LIFECYCLES, Lifecycle, lifecycle
 from counterpoint.dialects import registry
-from counterpoint.dialects.agentic.nouns import briefs
+from counterpoint.dialects.agentic import nouns
 from counterpoint.dialects.colibri import nouns as stages
 from counterpoint.dialects.foundry.models import runs
 from counterpoint.dialects.nouns import TABLES
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 TARGET = ROOT
 """The folder that the pages are written below."""
 _GENERATED = "<!-- Written by `make pages` from {source}; edit that instead. -->"
-_BROUGHT = (stages, briefs, runs)
+_BROUGHT = (stages, nouns, runs)
 """Where the tables of states of our own dialects stand, which `dialects/nouns.py` makes known."""
 _LIFECYCLES = (
     "Each kind of work has a table of states, and of the moves between them. Every state has a category."

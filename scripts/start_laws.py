@@ -34,7 +34,7 @@ STARTING = {
     "kernel/listing_cache.py": "own_command",
     "kernel/starting/restart.py": "the interpreter, -I or -P",
     "protocol/client.py": "the command that a caller gives, which is own_command",
-    "providers/commands.py": "models' programs by find_program",
+    "providers/chat/commands.py": "models' programs by find_program",
     "relay/handover.py": "own_command",
     "relay/server.py": "own_command",
     "runner/starting.py": "a command that a person trusts",

@@ -12,7 +12,7 @@ import pytest
 from counterpoint.app import App
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.rules.wording import spoken_of
-from counterpoint.dialects.symphony.nouns.phases import PhaseReport
+from counterpoint.dialects.symphony.nouns import PhaseReport
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
 

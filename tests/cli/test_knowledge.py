@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.symphony.nouns.issues import IssueDraft
-from counterpoint.dialects.symphony.nouns.learnings import LearningDraft
+from counterpoint.dialects.symphony.nouns import IssueDraft, LearningDraft
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 

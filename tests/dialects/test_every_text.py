@@ -11,7 +11,7 @@ import pytest
 
 from builders import Agent, Workshop, commit, git
 from counterpoint.core.model.filters import Edit
-from counterpoint.dialects.symphony.nouns.phases import MARKER
+from counterpoint.dialects.symphony.nouns import MARKER
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 from counterpoint.settings import Settings
 from fakes.saying import Writer, inner, t

@@ -11,8 +11,7 @@ import pytest
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.errors import InvalidInput
-from counterpoint.protocol.arguments import check
-from counterpoint.protocol.leniency import CLIENTS_BY_ARGUMENT
+from counterpoint.protocol.arguments import CLIENTS_BY_ARGUMENT, check
 from counterpoint.protocol.schema import branches
 from counterpoint.protocol.tools import Tool
 

@@ -20,8 +20,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
-from counterpoint.dialects.symphony.nouns.phases import PhaseReport
-from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
+from counterpoint.dialects.symphony.nouns import GateCommand, PhaseReport, PolicyEdit
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.policies import Policies
 

@@ -10,7 +10,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Branch
 from counterpoint.core.model.journal import Record, Submission
-from counterpoint.dialects.symphony.nouns.phases import PhaseReport
+from counterpoint.dialects.symphony.nouns import PhaseReport
 from counterpoint.dialects.symphony.rules.contracts import Contract
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases

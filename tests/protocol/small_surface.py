@@ -16,8 +16,7 @@ from typing_extensions import TypedDict
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import AlreadyClaimed, CounterpointError, InvalidInput, NotFound
-from counterpoint.protocol.prompts import Said, prompt
-from counterpoint.protocol.resources import resource
+from counterpoint.protocol.resources import Said, prompt, resource
 from counterpoint.protocol.stdio import serve_stdio
 from counterpoint.protocol.surface import Caller, Event, Surface
 from counterpoint.protocol.tools import Progress, Tool, tool

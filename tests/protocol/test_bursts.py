@@ -10,7 +10,7 @@ import pytest
 from two_ways import PATIENCE, Connection, Gate
 
 from counterpoint.kernel.canonical import Json
-from counterpoint.protocol.limits import frames
+from counterpoint.protocol import limits
 from counterpoint.protocol.tools import Progress, tool
 from counterpoint.protocol.wire import inbox as inbox_module
 from counterpoint.protocol.wire.outbox import MOST_LONG
@@ -110,7 +110,7 @@ def test_a_message_of_too_many_values_is_refused_before_it_is_parsed(
     connect: Callable[..., Connection],
 ) -> None:
     """With its limit, under its name, wherever clients write that; the connection goes on."""
-    values = b"[" + b"{}," * frames.MOST_SIGNS + b"1]"
+    values = b"[" + b"{}," * limits.MOST_SIGNS + b"1]"
     call = b'"method":"tools/call","params":{"name":"echo","arguments":{"id":3,"text":%b}}' % values
 
     async def course() -> None:
@@ -122,7 +122,7 @@ def test_a_message_of_too_many_values_is_refused_before_it_is_parsed(
             for name in (7, "a-8", None):
                 heard = await to.hear()
                 assert heard["id"] == name
-                assert frames.TOO_WIDE in heard["error"]["message"]
+                assert limits.TOO_WIDE in heard["error"]["message"]
             to.say(to.call("last", "large", size=1))
             assert (await to.hear())["id"] == "last"
 

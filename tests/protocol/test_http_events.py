@@ -14,7 +14,7 @@ from live_door import PATIENCE, running
 from counterpoint.kernel.errors import InvalidInput, NotFound
 from counterpoint.protocol.http import events
 from counterpoint.protocol.http.events import Events, SentEvent
-from counterpoint.protocol.limits.shares import Shares
+from counterpoint.protocol.limits import Shares
 
 
 @dataclass

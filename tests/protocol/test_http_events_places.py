@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoint.kernel.errors import Forbidden, InvalidInput, StoreBusy, Unexpected
-from counterpoint.protocol.http import conversation, subscription
-from counterpoint.protocol.http.subscription import Place, Subscription, load_place
+from counterpoint.protocol.http import subscriptions
+from counterpoint.protocol.http.subscriptions import Place, Subscription, load_place
 from counterpoint.protocol.workers import Workers
 
 PLACES = st.builds(Place, st.integers(-1, 10**15 - 1)) | st.builds(
@@ -54,7 +54,7 @@ def test_what_is_no_place_is_refused(text):
 def hurry():
     """Let a look that finds nothing end at once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subscription, "A_WHILE", 0.01)
+        patch.setattr(subscriptions, "A_WHILE", 0.01)
         yield
 
 
@@ -105,7 +105,7 @@ def test_whoever_goes_on_hears_the_rest_and_nothing_twice(small, sizes, data):
 
 def test_one_page_follows_another(small, monkeypatch):
     """Whatever the size of a page is: no event is left out where two meet."""
-    monkeypatch.setattr(subscription, "_PAGE", 2)
+    monkeypatch.setattr(subscriptions, "_PAGE", 2)
     story = small.Story()
     for _ in range(5):
         story.grow(("a:b", "x"), ("a:c", "x"))
@@ -234,7 +234,7 @@ def test_an_event_on_its_way_does_not_overtake_a_move(small):
     async def run():
         follower = Subscription(story.tell, lambda: None, Workers(2))
         await follower.move(load_place("-1"))
-        talk = conversation.Conversation(follower, lambda: 0, receive, send)
+        talk = subscriptions.Conversation(follower, lambda: 0, receive, send)
         asyncio.get_running_loop().call_later(0.2, gate.set)
         await asyncio.wait_for(talk.hold({"subprotocols": []}), 20)
 
@@ -251,5 +251,5 @@ def test_the_messages_that_the_page_shows_are_the_ones_there_are():
     page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
     told, asked = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert list(json.loads(told)) == ["event", "id", "data"]
-    heard = conversation._read(asked)
+    heard = subscriptions._read(asked)
     assert (heard.subscribe, str(heard.after)) == (("demo-7", "demo-31"), "41.1")

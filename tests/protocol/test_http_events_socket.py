@@ -14,16 +14,16 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from counterpoint.kernel.errors import NotFound
-from counterpoint.protocol.http import conversation, serving, subscription
-from counterpoint.protocol.limits.shares import Shares
+from counterpoint.protocol.http import serving, subscriptions
+from counterpoint.protocol.limits import Shares
 
-NAME = conversation.NAME
+NAME = subscriptions.NAME
 
 
 @pytest.fixture
 def live(small, story, monkeypatch):
     """Give a running server whose first surface tells events."""
-    monkeypatch.setattr(subscription, "A_WHILE", 0.05)
+    monkeypatch.setattr(subscriptions, "A_WHILE", 0.05)
     with running(small, tell=story.tell) as found:
         yield found
 
@@ -326,7 +326,7 @@ def test_a_fault_that_stays_ends_it(live, story):
 
 def test_a_quiet_client_learns_how_far_it_is(live, story, monkeypatch):
     """Once for each time that the place has moved on."""
-    monkeypatch.setattr(conversation, "QUIET", 0.02)
+    monkeypatch.setattr(subscriptions, "QUIET", 0.02)
     with talking(live, "?about=z") as peer:
         story.grow(("a:updated", "x"))
         assert peer.hear() == {"event": "following", "id": "2", "data": {"about": ["z"]}}
@@ -337,7 +337,7 @@ def test_a_quiet_client_learns_how_far_it_is(live, story, monkeypatch):
 def test_the_server_pings_and_lets_go_of_who_does_not_answer(small, story, monkeypatch):
     """A connection whose other end is gone takes no place for long."""
     monkeypatch.setattr(serving, "PING", 0.1)
-    monkeypatch.setattr(subscription, "A_WHILE", 0.05)
+    monkeypatch.setattr(subscriptions, "A_WHILE", 0.05)
     with (
         running(small, tell=story.tell) as live,
         socket.create_connection(("127.0.0.1", live.port), PATIENCE) as wire,
@@ -352,7 +352,7 @@ def test_the_server_pings_and_lets_go_of_who_does_not_answer(small, story, monke
 
 def test_a_client_that_takes_nothing_is_let_go_and_harms_nobody(live, story, monkeypatch):
     """Others hear everything meanwhile; its connection is gone as well as its place."""
-    monkeypatch.setattr(conversation, "STALL", 0.3)
+    monkeypatch.setattr(subscriptions, "STALL", 0.3)
     monkeypatch.setattr(serving, "LINGER", 0.1)
     story.width = 100_000
     sleeper = socket.socket()
@@ -372,7 +372,7 @@ def test_a_client_that_takes_nothing_is_let_go_and_harms_nobody(live, story, mon
 
 def test_pings_of_a_client_that_takes_nothing_do_not_pile_up(live, story, monkeypatch):
     """Nobody listens to it while it does not listen: what it sends stays with it."""
-    monkeypatch.setattr(conversation, "STALL", PATIENCE)
+    monkeypatch.setattr(subscriptions, "STALL", PATIENCE)
     story.width = 100_000
     for _ in range(50):
         story.grow(("a:updated", "x"))
@@ -448,7 +448,7 @@ def test_what_is_cut_off_is_no_fault_however_late(live, caplog, fault, told):
 def test_a_message_that_is_far_too_large_ends_it(live):
     """As the protocol has it, and nobody else notices."""
     with talking(live) as peer:
-        peer.say("x" * (conversation.LARGEST_MESSAGE + 1))
+        peer.say("x" * (subscriptions.LARGEST_MESSAGE + 1))
         assert ended(peer)[1] == 1009
     _until_alone(live)
 

@@ -10,15 +10,15 @@ import pytest
 from live_door import PATIENCE, TOKENS, running, until
 
 from counterpoint.kernel.errors import NotFound
-from counterpoint.protocol.http import events, serving, subscription
-from counterpoint.protocol.http import subscribers as audience
-from counterpoint.protocol.limits.shares import Shares
+from counterpoint.protocol.http import events, serving, subscriptions
+from counterpoint.protocol.http import subscriptions as audience
+from counterpoint.protocol.limits import Shares
 
 
 @pytest.fixture
 def live(small, story, monkeypatch):
     """Give a running server whose first surface tells events."""
-    monkeypatch.setattr(subscription, "A_WHILE", 0.05)
+    monkeypatch.setattr(subscriptions, "A_WHILE", 0.05)
     with running(small, tell=story.tell) as found:
         yield found
 

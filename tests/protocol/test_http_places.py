@@ -10,8 +10,8 @@ import pytest
 from live_door import PATIENCE, Live, until
 
 from counterpoint.protocol import sockets
-from counterpoint.protocol.http import places, serving
-from counterpoint.protocol.http.places import Places
+from counterpoint.protocol.http import quotas, serving
+from counterpoint.protocol.http.quotas import Places
 
 REQUEST = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
@@ -51,10 +51,10 @@ def test_agents_and_http_have_descriptors_of_their_own(monkeypatch: pytest.Monke
     """However few the process may open, neither door takes what the other and the server need."""
     for most in (256, 1024, 4096):
         monkeypatch.setattr(resource, "getrlimit", lambda _, most=most: (most, most))
-        agents, guests = sockets._places(), places._size()
+        agents, guests = sockets._places(), quotas._size()
         assert 2 * agents + guests + 50 <= most
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
-    assert places._size() == places.MOST_CONNECTIONS
+    assert quotas._size() == quotas.MOST_CONNECTIONS
 
 
 def test_silent_connections_take_no_place_from_who_asks(

@@ -9,7 +9,7 @@ import socket
 import pytest
 from live_door import META, MODERN, PATIENCE, Live
 
-from counterpoint.protocol.http.turns import Turns
+from counterpoint.protocol.http.quotas import Turns
 
 LISTS = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 

@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from counterpoint.kernel.errors import CounterpointError, ProviderBusy, ProviderFailed
-from counterpoint.providers.sockets import trust_store
-from counterpoint.providers.wire import Sent, listen_to
+from counterpoint.providers.wire import Sent, listen_to, trust_store
 from fakes.raw_answers import head
 
 EVENT = b'data: {"a": 1}\n\n'

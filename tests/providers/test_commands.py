@@ -21,9 +21,9 @@ from counterpoint.kernel.errors import (
     QuestionTooLong,
     Unavailable,
 )
-from counterpoint.providers import commands
-from counterpoint.providers.commands import CommandLine
-from counterpoint.providers.opening import open_models
+from counterpoint.providers.chat import commands
+from counterpoint.providers.chat.commands import CommandLine
+from counterpoint.providers.chat.opening import open_models
 
 CLAUDE = {
     "type": "result",

@@ -21,10 +21,10 @@ from counterpoint.kernel.errors import (
     QuestionTooLong,
     Unavailable,
 )
-from counterpoint.providers import waiting, wire
+from counterpoint.providers import wire
+from counterpoint.providers.chat.opening import FORMATS, ConfiguredProviders
 from counterpoint.providers.format import count, rows, table, words
 from counterpoint.providers.keys import Keys
-from counterpoint.providers.opening import FORMATS, ConfiguredProviders
 from fakes.raw_answers import RawServer, answered, head
 from fakes.spoken_formats import CHAT, GEMINI, MESSAGES, RESPONSES, SECRET, Spoken
 
@@ -258,7 +258,7 @@ def test_whoever_asked_is_heard_while_nothing_comes_and_may_go(
     ask: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each second, so that one who has gone costs no more."""
-    monkeypatch.setattr(waiting, "TICK", 0.01)
+    monkeypatch.setattr(wire, "TICK", 0.01)
     heard: list[str] = []
 
     def listen(piece: str) -> None:
@@ -306,7 +306,7 @@ def test_nothing_stays_open_once_nobody_waits(
     said: bytes, ask: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever sends a byte now and then would keep a thread for as long as he likes."""
-    monkeypatch.setattr(waiting, "TICK", 0.01)
+    monkeypatch.setattr(wire, "TICK", 0.01)
     goes_on = threading.Event()
 
     def gone(_: str) -> None:

@@ -19,8 +19,8 @@ from counterpoint.kernel.errors import (
     ProviderRefused,
     Unavailable,
 )
+from counterpoint.providers.chat.opening import ConfiguredProviders, open_models
 from counterpoint.providers.keys import Keys
-from counterpoint.providers.opening import ConfiguredProviders, open_models
 from fakes.raw_answers import RawServer, answered, head
 from fakes.scripted_models import MODEL, Cut, Failing, ModelServer
 

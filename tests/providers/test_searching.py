@@ -22,9 +22,9 @@ from counterpoint.kernel.errors import (
     Unavailable,
     Unexpected,
 )
-from counterpoint.providers import waiting, wire
+from counterpoint.providers import wire
 from counterpoint.providers.keys import Keys
-from counterpoint.providers.searching.opening import FORMATS, ConfiguredSearching, open_searching
+from counterpoint.providers.web.search import FORMATS, ConfiguredSearching, open_searching
 from fakes.raw_answers import RawServer
 
 SECRET = "tvly-test-0123456789"  # noqa: S105 -- nobody has it anywhere
@@ -336,7 +336,7 @@ def test_a_thread_that_ends_without_a_word_is_not_waited_for() -> None:
         raise SystemExit
 
     with pytest.raises(Unexpected):
-        waiting.wait_for(ask, 60, ProviderTimedOut, lambda _: None)
+        wire.wait_for(ask, 60, ProviderTimedOut, lambda _: None)
     # Its end is heard here, not in the test after this one.
     for one in threading.enumerate():
         if one.name == "outside":
@@ -352,7 +352,7 @@ def test_a_redirect_takes_no_key_along(ask: Any) -> None:
 
 def test_who_waits_may_go(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """While nothing comes, and between two parts."""
-    monkeypatch.setattr(waiting, "TICK", 0.01)
+    monkeypatch.setattr(wire, "TICK", 0.01)
 
     def gone(_: str) -> None:
         raise Unavailable("gone")

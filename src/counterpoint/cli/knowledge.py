@@ -11,7 +11,7 @@ from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.local_time import headed, local_time
 from counterpoint.cli.output import one_line
 from counterpoint.core.model.documents import Document, Shelf, StoredDocument
-from counterpoint.dialects.symphony.nouns.learnings import Learning, LearningQuery
+from counterpoint.dialects.symphony.nouns import Learning, LearningQuery
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.plurals import counted

@@ -20,14 +20,14 @@ from counterpoint.core.model.rows import Noun
 _OURS: Final = "counterpoint.dialects"
 _LATER: Final[Mapping[str, Callable[[], type[Noun]]]] = {
     "actions": later(f"{_OURS}.colibri.nouns", "Action"),
-    "briefs": later(f"{_OURS}.agentic.nouns.briefs", "Brief"),
+    "briefs": later(f"{_OURS}.agentic.nouns", "Brief"),
     "spec_sessions": later(f"{_OURS}.foundry.models.runs", "SpecSession"),
     "session_steps": later(f"{_OURS}.foundry.models.runs", "SessionStep"),
     "gate_evidence": later(f"{_OURS}.foundry.models.runs", "GateEvidence"),
     "research_studies": later(f"{_OURS}.foundry.models.research", "ResearchStudy"),
     "research_steps": later(f"{_OURS}.foundry.models.research", "ResearchStep"),
-    "writing_orders": later(f"{_OURS}.agentic.nouns.writing", "WritingOrder"),
-    "written_texts": later(f"{_OURS}.agentic.nouns.writing", "WrittenText"),
+    "writing_orders": later(f"{_OURS}.agentic.nouns", "WritingOrder"),
+    "written_texts": later(f"{_OURS}.agentic.nouns", "WrittenText"),
 }
 NOUNS: Final = catalogue.Nouns((), _LATER)
 EVERY: Final = catalogue.NOUNS.followed_by(_LATER)
@@ -35,7 +35,7 @@ EVERY: Final = catalogue.NOUNS.followed_by(_LATER)
 
 TABLES: Final[Mapping[str, Callable[[], Lifecycle]]] = {
     "staged": later(f"{_OURS}.colibri.nouns", "STAGED"),
-    "brief": later(f"{_OURS}.agentic.nouns.briefs", "BRIEF"),
+    "brief": later(f"{_OURS}.agentic.nouns", "BRIEF"),
     "autonomy": later(f"{_OURS}.foundry.models.runs", "AUTONOMY"),
 }
 """What loads each table of states, by its name."""

@@ -1,30 +1,175 @@
-"""Checking the arguments of a call: strict, and every fault at once.
+"""Reads the arguments of calls: leniently where the meaning is clear, and bounded in width.
 
+Repair of arguments whose meaning is plain, although they are not what the schema says.
+Only a value that the validator refused is looked at, so that a null or a text that the schema admits keeps its
+meaning. (1) A null for an optional argument counts as absent. (2) A text that is JSON of the declared list or object
+is unpacked where the schema allows no text: some clients send lists and objects that way. (3) A float without fraction
+is an integer. (4) What a known client adds to every call is dropped. The advertised schema does not change by it.
+
+How much one argument may hold before any of it is looked at.
+An argument is refused if (1) an object has more than `MOST_NAMES` names where the tool knows its names, (2) a list has more
+entries than its schema says, or `MOST_ENTRIES` where it says nothing, (3) a value of any shape has more than
+`MOST_BYTES` of JSON, unless the tool takes a whole tree there and checks it again. Looking at each of many values costs far more
+than to count them.
+
+Checking the arguments of a call: strict, and every fault at once.
 Arguments are valid if and only if (1) they can be written as JSON: finite numbers within 64 bits,
 valid Unicode, at most 64 levels deep, (2) each name is one of the tool's, or an alias of one that is
 not given too, (3) nothing required is missing, (4) each value has the type its parameter declares,
 without conversion ("1" is no number, true is no number), and lies within the declared bounds.
-Nothing is clamped and nothing unknown is ignored, but for what is plainly meant (`leniency.py`). What is too long to be looked at is refused before all that
-(`limits/widths.py`), and of many faults only the first are put into words: each costs time, and nobody reads a thousand.
+Nothing is clamped and nothing unknown is ignored, but for what is plainly meant (the first part). What is too long to be looked at is refused before all that
+(the second part), and of many faults only the first are put into words: each costs time, and nobody reads a thousand.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from types import MappingProxyType
+from typing import Any, Final, cast
 
 import orjson
 from pydantic_core import ValidationError
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, UnknownArgument
-from counterpoint.protocol.faults import Fault, Path, fault, present
-from counterpoint.protocol.leniency import drop_client_arguments, repair
-from counterpoint.protocol.limits.widths import oversized
+from counterpoint.protocol.faults import KINDS, Fault, Path, fault, place_of, present, value_at
 from counterpoint.protocol.parameters import KEY, Parameters
+from counterpoint.protocol.schema import Schema, branches, part_at, part_below
 from counterpoint.protocol.tools import Elsewhere, nowhere
+
+CLIENTS_BY_ARGUMENT: Final[Mapping[str, str]] = MappingProxyType(
+    {"task_progress": "Cline", "wait_for_previous": "Gemini CLI"}
+)
+"""Arguments that a client adds to the calls of every tool, and which client that is."""
+_INTEGERS: Final = frozenset({"int_type", "int_from_float", "literal_error", "enum"})
+_TYPES_BY_WORD: Final = MappingProxyType({"a list": list, "an object": dict})
+
+
+def drop_client_arguments(received: dict[str, Json], accepted: Collection[str]) -> None:
+    """Take out what a known client adds to every call, unless the tool has an argument of that name."""
+    for name in CLIENTS_BY_ARGUMENT.keys() - accepted:
+        received.pop(name, None)
+
+
+def repair(
+    parameters: Parameters, received: dict[str, Json], errors: Iterable[Mapping[str, Any]]
+) -> bool:
+    """Change refused values to what is plainly meant, in place; return whether any was changed."""
+    errors_by_place: dict[Path, set[str]] = {}
+    for error in errors:
+        errors_by_place.setdefault(place_of(error, received), set()).add(str(error["type"]))
+    changes = [
+        _repair_value(parameters, received, *part) for part in errors_by_place.items() if part[0]
+    ]
+    return any(changes)
+
+
+def _repair_value(
+    parameters: Parameters, received: dict[str, Json], path: Path, kinds: set[str]
+) -> bool:
+    if kinds & {"extra_forbidden", "missing"}:
+        return False
+    container: Any = value_at(received, path[:-1])
+    name = path[-1]
+    value = value_at(received, path)
+    if value is None:
+        return _drop_null(parameters, path, container)
+    if isinstance(value, float) and value.is_integer() and kinds & _INTEGERS:
+        container[name] = int(value)
+        return True
+    if isinstance(value, str) and (unpacked := _unpack(value, kinds)) is not None:
+        container[name] = unpacked
+        return True
+    return False
+
+
+def _drop_null(parameters: Parameters, path: Path, container: Any) -> bool:
+    """Take a null out of its object, unless it is required there; return whether that was done."""
+    name = path[-1]
+    if not isinstance(container, dict) or name not in container:
+        return False
+    if name in _required_at(parameters, path[:-1]):
+        return False
+    del container[name]
+    return True
+
+
+def _required_at(parameters: Parameters, path: Path) -> Collection[str | int]:
+    if not path:
+        return parameters.required
+    return cast("list[str]", part_at(parameters.whole, path).get("required", []))
+
+
+def _unpack(text: str, kinds: set[str]) -> Json:
+    """Return the list or object that a text is JSON of; None if it is none that the schema admits."""
+    # Any other fault comes from a branch that takes text, and refused this one for what it says.
+    if not kinds <= KINDS.keys():
+        return None
+    types = tuple(_TYPES_BY_WORD[KINDS[kind]] for kind in kinds if KINDS[kind] in _TYPES_BY_WORD)
+    try:
+        value = orjson.loads(text) if types else None
+    except ValueError:
+        return None
+    return cast("Json", value) if isinstance(value, types) else None
+
+
+MOST_NAMES: Final = 200
+MOST_ENTRIES: Final = 1_000
+MOST_BYTES: Final = 100_000
+"""More than any such value may have, so that whoever keeps one refuses it in its own words."""
+
+
+def oversized(schema: Schema, arguments: Json, trees: Collection[str] = ()) -> Iterator[Fault]:
+    """Return the faults of what is too long to be looked at.
+
+    trees: the arguments that are bounded by their message alone.
+    """
+    waiting: list[tuple[Path, Json, Schema]] = [((), arguments, schema)]
+    while waiting:
+        path, raw, part = waiting.pop()
+        if not isinstance(raw, dict | list):
+            continue
+        value = cast("dict[str, Json] | list[Json]", raw)
+        problem = _too_much(value, part, is_tree=bool(path) and path[0] in trees)
+        if problem:
+            yield fault(path, problem, **({"kind": "unknown"} if not path else {}))
+        elif not _is_free(part):
+            waiting.extend(
+                ((*path, step), inner, below)
+                for step, inner in reversed(_inside(value))
+                if (below := part_below(part, step)) is not None
+            )
+
+
+def _inside(value: dict[str, Json] | list[Json]) -> list[tuple[str | int, Json]]:
+    return [*(value.items() if isinstance(value, dict) else enumerate(value))]
+
+
+def _too_much(value: dict[str, Json] | list[Json], part: Schema, *, is_tree: bool) -> str:
+    """Return why a list or an object is not looked at; empty if it is."""
+    if _is_free(part):
+        return "" if is_tree else _too_large(value)
+    if isinstance(value, list):
+        limit: int = max((int(branch.get("maxItems", 0)) for branch in branches(part)), default=0)
+        limit = limit or MOST_ENTRIES
+        return f"has {len(value)} entries; the limit is {limit}" if len(value) > limit else ""
+    return f"has {len(value)} names; the limit is {MOST_NAMES}" if len(value) > MOST_NAMES else ""
+
+
+def _too_large(value: Json) -> str:
+    try:
+        size = len(orjson.dumps(value))
+    except (TypeError, ValueError):
+        return ""  # told with its place by whoever looks at each value
+    return f"has {size} bytes of JSON; the limit is {MOST_BYTES}" if size > MOST_BYTES else ""
+
+
+def _is_free(part: Schema) -> bool:
+    """Return whether a part of a schema takes lists or objects of any shape."""
+    return not any({"items", "properties"} & branch.keys() for branch in branches(part))
+
 
 DEPTH = 64
 """How deep an argument may be nested."""

@@ -10,7 +10,7 @@ are answered by `{"ok": false, "error": {"code", "message", "hint"}}` and the en
 A connection holds nothing but memory: what its client asked for is answered, or not, and whoever
 does not read `UNREAD` bytes of answers is let go, so that the others do not wait for it.
 
-No account takes all places (protocol/limits/shares.py): there are so many for agents that the process has descriptors for
+No account takes all places (protocol/limits.py): there are so many for agents that the process has descriptors for
 them, and half as many for those who have not said their first line yet, which must come whole in
 `PATIENCE` seconds. Who finds no place is refused at once, in words. A question takes no place of an agent, so that
 a server that is full can be asked, and stopped.
@@ -37,7 +37,7 @@ from counterpoint import __version__
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, RateLimited
 from counterpoint.kernel.releases import release
-from counterpoint.protocol.limits.shares import Shares
+from counterpoint.protocol.limits import Shares
 from counterpoint.protocol.peers import PeerProcess, held_peer
 from counterpoint.protocol.rendezvous import PROTOCOL
 from counterpoint.protocol.surface import Caller, Surface, contained

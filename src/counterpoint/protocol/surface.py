@@ -31,8 +31,7 @@ from counterpoint.kernel.lost_calls import lost_call_error
 from counterpoint.kernel.visible import dump_visible, escaped, visible
 from counterpoint.protocol.arguments import check
 from counterpoint.protocol.parameters import Progress
-from counterpoint.protocol.prompts import Prompt, Said
-from counterpoint.protocol.resources import Resource, open_resource
+from counterpoint.protocol.resources import Prompt, Resource, Said, open_resource
 from counterpoint.protocol.tools import Tool
 
 logger = logging.getLogger(__name__)

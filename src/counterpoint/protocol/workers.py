@@ -1,7 +1,7 @@
 """Threads for the synchronous work behind a server, never waited for at exit.
 
 This is the one place where calls wait. Whoever's they are (`CALLER`), those of one run beside each other in so many threads that as many
-are left for others (protocol/limits/shares.py), and of those that wait each has his turn: one call, then it is the next one's. Among the calls of
+are left for others (protocol/limits.py), and of those that wait each has his turn: one call, then it is the next one's. Among the calls of
 one caller, its connections (`CONNECTION`) have turns too, and each runs `APIECE` quick ones at once: what computes shares one
 interpreter, so that with each call more beside it everybody's answer takes longer, and none comes sooner. Work that
 takes long, as commands do, has half of the threads for itself, with shares of its own: however many ask for it, half are left for what is quick.
@@ -24,7 +24,7 @@ from queue import SimpleQueue
 from typing import Final, Generic, TypeVar, cast
 
 from counterpoint.kernel.errors import CounterpointError, Unexpected
-from counterpoint.protocol.limits.shares import Shares
+from counterpoint.protocol.limits import Shares
 
 T = TypeVar("T")
 

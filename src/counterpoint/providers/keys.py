@@ -1,7 +1,8 @@
-"""Keys of providers: where a person has put them, and where each goes.
+"""Known providers, their keys, and how each is configured.
 
+Keys of providers: where a person has put them, and where each goes.
 A key is looked for in this order: (1) a file of the person's own, `$XDG_CONFIG_HOME/counterpoint/providers/NAME`: JSON with the `address` that the key was given for, and the
-`key`, or without one if that lies in the system's keyring; (2) a variable of the server (`known.py`). A file counts if and only if it is a
+`key`, or without one if that lies in the system's keyring; (2) a variable of the server. A file counts if and only if it is a
 plain file, no link, of this user, that nobody else can read or write; another one is refused and not passed over. A key that was given for one
 address goes to no other.
 """
@@ -11,17 +12,127 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
+from counterpoint.core.model.models.asking import ProviderKind
+from counterpoint.core.model.web.searching import SearcherKind
+from counterpoint.core.ports.models import Listen
+from counterpoint.core.rules.models.addresses import is_here
 from counterpoint.kernel.durable import make_folder
 from counterpoint.kernel.errors import InvalidInput, ProviderAway
 from counterpoint.kernel.places import provider_folder
-from counterpoint.providers.known import variables_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A provider by its name. variables: those of the server's own that may hold its key, the first that does counts."""
+
+    name: str
+    kind: ProviderKind
+    description: str
+    address: str = ""
+    model: str = ""
+    variables: tuple[str, ...] = ()
+
+
+KNOWN: Final = {
+    provider.name: provider
+    for provider in (
+        Known(
+            name="anthropic",
+            kind="messages",
+            description="Anthropic's Messages API",
+            address="https://api.anthropic.com/v1",
+            model="claude-sonnet-5-5",
+            variables=("ANTHROPIC_API_KEY",),
+        ),
+        Known(
+            name="openai",
+            kind="responses",
+            description="OpenAI's Responses API",
+            address="https://api.openai.com/v1",
+            model="gpt-6.1-terra",
+            variables=("OPENAI_API_KEY",),
+        ),
+        Known(
+            name="google",
+            kind="gemini",
+            description="Google's Gemini API",
+            address="https://generativelanguage.googleapis.com/v1beta",
+            model="gemini-3.8-flash",
+            variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        ),
+    )
+}
+"""Those that need nothing but a key, in the order in which they are asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownSearcher:
+    """A provider of searches by its name. price: of one, in millionths of a dollar. has_key: whether it answers nobody without one."""
+
+    name: str
+    kind: SearcherKind
+    description: str
+    address: str
+    price: int = 0
+    has_key: bool = True
+    variables: tuple[str, ...] = ()
+
+
+SEARCHERS: Final = {
+    searcher.name: searcher
+    for searcher in (
+        KnownSearcher(
+            name="tavily",
+            kind="tavily",
+            description="Tavily's search",
+            address="https://api.tavily.com",
+            price=8_000,
+            variables=("TAVILY_API_KEY",),
+        ),
+        KnownSearcher(
+            name="perplexity",
+            kind="perplexity",
+            description="Perplexity's search",
+            address="https://api.perplexity.ai",
+            price=5_000,
+            variables=("PERPLEXITY_API_KEY",),
+        ),
+        KnownSearcher(
+            name="google-search",
+            kind="google",
+            description="Google's Custom Search",
+            address="https://customsearch.googleapis.com",
+            price=5_000,
+            variables=("GOOGLE_SEARCH_API_KEY",),
+        ),
+        KnownSearcher(
+            name="semantic-scholar",
+            kind="semantic-scholar",
+            description="Semantic Scholar's papers",
+            address="https://api.semanticscholar.org/graph/v1",
+            has_key=False,
+            variables=("SEMANTIC_SCHOLAR_API_KEY",),
+        ),
+    )
+}
+"""Those that need a key at most, in the order in which they are asked."""
+ENGINE: Final = "GOOGLE_CSE_ID"
+"""The variable of the server that may have the id of Google's search engine."""
+
+
+def variables_of(name: str) -> tuple[str, ...]:
+    """Return the variables of the server's own that may hold the key of a provider."""
+    provider = KNOWN.get(name) or SEARCHERS.get(name)
+    own = f"COUNTERPOINT_{name.upper().replace('-', '_')}_API_KEY"
+    return (own, *provider.variables) if provider else (own,)
+
 
 RING: Final = "counterpoint-providers"
 LONGEST: Final = 10_000
@@ -164,3 +275,83 @@ class Keys:
                 f"{path} is not this account's alone",
                 hint=f"Look who could have read it, then run `chmod {mode} {path}`, or take another key.",
             )
+
+
+_OFF: Final = "counterpoint.toml turns it off"
+_NOWHERE: Final = "counterpoint.toml says neither an address nor a known name"
+_NO_KEY: Final = "it has no key"
+
+
+class Said(Protocol):
+    """A provider as a project says it."""
+
+    @property
+    def name(self) -> str:
+        """By what it is called."""
+        ...
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it is to be asked at all."""
+        ...
+
+
+S = TypeVar("S", bound=Said)
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """Whether a provider can be asked. reason: why not; empty if it can. is_set: whether anybody has configured it."""
+
+    reason: str
+    is_set: bool
+
+
+def every(
+    settings: Iterable[S], known_by_name: Mapping[str, K], unsaid: Callable[[str], S]
+) -> Iterator[tuple[S, K | None]]:
+    """Return those that a project names, then the others that are known, each with what is known of it. unsaid: makes one of a name alone."""
+    names = set[str]()
+    for setting in settings:
+        names.add(setting.name)
+        yield setting, known_by_name.get(setting.name)
+    for name, entry in known_by_name.items():
+        if name not in names:
+            yield unsaid(name), entry
+
+
+def reach(
+    setting: Said, address: str, keys: Keys, *, is_named: bool, is_open: bool = False
+) -> Reach:
+    """Return whether a provider can be asked at an address. is_named: whether the project says more of it than its name; is_open: whether it answers without a key."""
+    if not setting.is_on:
+        return Reach(reason=_OFF, is_set=is_named)
+    if not address:
+        return Reach(reason=_NOWHERE, is_set=is_named)
+    try:
+        key = keys.find_for(setting.name, address)
+    except ProviderAway as fault:
+        return Reach(reason=_with_next_step(fault), is_set=True)
+    if key is None and not is_open and not is_here(address):
+        return Reach(reason=_NO_KEY, is_set=is_named)
+    return Reach(reason="", is_set=key is not None or is_named)
+
+
+def _with_next_step(fault: ProviderAway) -> str:
+    """Return why a key does not count, with what to do about it where that is said of this very key."""
+    if fault.hint == ProviderAway.default_hint:
+        return fault.message
+    return f"{fault.message} ({fault.hint.rstrip('.')})"
+
+
+_TICK: Final = 1.0
+
+
+def pause(sleep: Callable[[float], None], seconds: float, listen: Listen) -> None:
+    """Return after some seconds; `listen` is called with each of them."""
+    seconds_left = seconds
+    while seconds_left > 0:
+        sleep(min(_TICK, seconds_left))
+        seconds_left -= _TICK
+        listen("")

@@ -27,7 +27,7 @@ class Outside:
     @cached_property
     def models(self) -> Models:
         """Who is asked for models."""
-        from counterpoint.providers.opening import open_models
+        from counterpoint.providers.chat.opening import open_models
 
         return open_models(lambda: self.said().models, self.environ)
 
@@ -51,13 +51,13 @@ class Outside:
     @cached_property
     def searching(self) -> Searching:
         """Who is asked for searches on the web."""
-        from counterpoint.providers.searching.opening import open_searching
+        from counterpoint.providers.web.search import open_searching
 
         return open_searching(lambda: self.said().web, self.environ)
 
     @cached_property
     def fetching(self) -> Fetching:
         """Who fetches pages of the web."""
-        from counterpoint.providers.fetching.opening import PageFetcher
+        from counterpoint.providers.web.fetching import PageFetcher
 
         return PageFetcher()

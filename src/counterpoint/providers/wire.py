@@ -1,5 +1,12 @@
-"""Sends a question over HTTP and hears its answer, by events or whole.
+"""Requests over HTTP, with bounded time and size.
 
+Cuts connections that another thread is reading from, and says whom TLS trusts.
+To close a socket leaves whoever waits for its bytes waiting, and the other side believing that somebody listens; to shut it down ends both.
+
+Has something asked in a thread of its own, and lets whoever waits go.
+What blocks (a name that is looked up, a server that is silent) blocks that thread alone: whoever asked is heard each second, and is not kept beyond his time.
+
+Sends a question over HTTP and hears its answer, by events or whole.
 Rule 1: a redirect is followed nowhere: it would take the key along. Rule 2: to this machine no proxy is asked. Rule 3: nothing that was sent or received stands in
 an error but what the provider says of it, at a bounded length and without the key. Rule 4: what blocks runs in a thread of its own; whoever asked
 is heard each second, and may go, and then nothing stays open. Rule 5: what comes is counted as it is unpacked, before anything is made of it.
@@ -7,12 +14,18 @@ is heard each second, and may go, and then nothing stays open. Rule 5: what come
 
 from __future__ import annotations
 
+import os
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import Any, Final, NoReturn, cast
 
 import httpx2
@@ -28,10 +41,122 @@ from counterpoint.kernel.errors import (
     ProviderRefused,
     ProviderTimedOut,
     QuestionTooLong,
+    Unexpected,
 )
 from counterpoint.providers.format import table, words
-from counterpoint.providers.sockets import OpenSockets, trust_store
-from counterpoint.providers.waiting import Over, Put, wait_for
+
+_OPENED: Final = (".connect_tcp.complete", ".start_tls.complete")
+"""What an httpx2 client calls the moments at which it has another socket."""
+
+
+def trust_store(*, is_from_environment: bool) -> ssl.SSLContext:
+    """Return the context of TLS for a request; OSError if a file that the environment names is none of certificates.
+
+    It takes 20 ms to load, more than a request on this machine, so that of the system is loaded once. A file that a
+    person names is loaded again when it changes: a certificate that is added later counts at once.
+    """
+    file = os.environ.get("SSL_CERT_FILE") if is_from_environment else None
+    if file:
+        state = Path(file).stat()
+        return _store_of(file, state.st_mtime_ns, state.st_size, state.st_ino)
+    if is_from_environment and os.environ.get("SSL_CERT_DIR"):
+        return httpx2.create_ssl_context()
+    return _system_store()
+
+
+@cache
+def _system_store() -> ssl.SSLContext:
+    return httpx2.create_ssl_context(trust_env=False)
+
+
+@lru_cache(maxsize=2)
+def _store_of(file: str, *_state: int) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=file)
+
+
+class OpenSockets:
+    """The sockets of a request, from the moment at which each is connected."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._open: list[socket.socket] = []
+        self._is_over = False
+
+    @property
+    def extensions(self) -> dict[str, Any]:
+        """What a request is sent with, so that its sockets are known."""
+        return {"trace": self._hear}
+
+    def end(self) -> None:
+        """Cut every one of them, and whichever is still to come."""
+        with self._lock:
+            self._is_over = True
+            for connection in self._open:
+                _cut(connection)
+
+    def _hear(self, name: str, info: Mapping[str, Any]) -> None:
+        if not name.endswith(_OPENED):
+            return
+        opened: socket.socket = info["return_value"].get_extra_info("socket")
+        with self._lock:
+            self._open.append(opened)
+            if self._is_over:
+                _cut(opened)
+
+
+def _cut(connection: socket.socket) -> None:
+    # It may have ended by itself, or be that of a layer below one of TLS by now.
+    with suppress(OSError):
+        # Not the method of a TLS socket, which takes away what its reader is using.
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+
+TICK: Final = 1.0
+
+Put = Callable[[str | CounterpointError | None], None]
+Ask = Callable[[Put, threading.Event], None]
+"""Asks: puts pieces as they come, then nothing, or what went wrong; ends once the event says that nobody waits any more."""
+
+
+class Over(Exception):
+    """Ends the thread of what nobody waits for any more."""
+
+
+def wait_for(
+    ask: Ask, seconds: float, late: Callable[[], CounterpointError], listen: Listen
+) -> None:
+    """Return once what was asked has ended; raises what went wrong, what `late` answers after so many seconds, and what `listen` raises."""
+    queue: SimpleQueue[str | CounterpointError | None] = SimpleQueue()
+    over = threading.Event()
+
+    def run() -> None:
+        try:
+            ask(queue.put, over)
+        finally:
+            # Nobody waits for a thread that ended without a word; after its last one this is not heard.
+            queue.put(Unexpected())
+
+    thread = threading.Thread(target=run, name="outside", daemon=True)
+    end = time.monotonic() + seconds
+    thread.start()
+    try:
+        while True:
+            seconds_left = end - time.monotonic()
+            if seconds_left <= 0:
+                raise late()
+            try:
+                report = queue.get(timeout=min(TICK, seconds_left))
+            except Empty:
+                listen("")
+                continue
+            if report is None:
+                return
+            if isinstance(report, CounterpointError):
+                raise report
+            listen(report)
+    finally:
+        over.set()
+
 
 LARGEST: Final = 8_000_000
 """Bytes that an answer may have, unpacked."""

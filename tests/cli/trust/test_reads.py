@@ -21,8 +21,7 @@ from counterpoint.core.model.documents import PassageQuery
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.identity import Connection
 from counterpoint.core.operations.reads import Reads
-from counterpoint.dialects.symphony.nouns.issues import IssueDraft
-from counterpoint.dialects.symphony.nouns.learnings import LearningDraft, LearningQuery
+from counterpoint.dialects.symphony.nouns import IssueDraft, LearningDraft, LearningQuery
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.dialects.symphony.verbs.transfer import Transfer

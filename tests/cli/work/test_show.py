@@ -10,7 +10,7 @@ from builders import attested_as
 from counterpoint.app import Identity
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Handover, Judgment, Note, Report
-from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
+from counterpoint.dialects.agentic.nouns import BriefRequest
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
 from counterpoint.kernel.visible import visible

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
-from counterpoint.protocol.prompts import Prompt, prompt
-from counterpoint.protocol.resources import resource
+from counterpoint.protocol.resources import Prompt, prompt, resource
 from counterpoint.protocol.surface import Surface
 from counterpoint.protocol.tools import Progress, Tool, tool
 

@@ -20,9 +20,9 @@ from counterpoint.dialects.nouns import EVERY
 names = [*EVERY.tables]
 assert "briefs" in EVERY.tables and "items" in EVERY.tables and "nothing" not in EVERY.tables
 assert len(names) == len(EVERY)
-before = "counterpoint.dialects.agentic.nouns.briefs" in sys.modules
+before = "counterpoint.dialects.agentic.nouns" in sys.modules
 EVERY.tables["briefs"]
-print(before, "counterpoint.dialects.agentic.nouns.briefs" in sys.modules)
+print(before, "counterpoint.dialects.agentic.nouns" in sys.modules)
 """
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builders import Agent
-from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
+from counterpoint.dialects.agentic.nouns import BriefRequest
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from fakes.plans import Begun, Plan
 

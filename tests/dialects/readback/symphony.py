@@ -11,7 +11,7 @@ from typing import Any
 from builders import commit, git
 from counterpoint.app import open_app
 from counterpoint.core.model.filters import Edit
-from counterpoint.dialects.symphony.tools.workspace import MARKER
+from counterpoint.dialects.symphony.tools.phases import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 from readback import FULL, LINE, Act, Back, Table, Write

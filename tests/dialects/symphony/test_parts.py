@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from builders import Agent, Workshop, commit, git
-from counterpoint.dialects.symphony.tools.workspace import MARKER
+from counterpoint.dialects.symphony.tools.phases import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 from fakes.boards import Make, Seat

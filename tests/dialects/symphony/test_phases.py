@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders import Workshop, commit, git
-from counterpoint.dialects.symphony.tools.workspace import MARKER
+from counterpoint.dialects.symphony.tools.phases import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces

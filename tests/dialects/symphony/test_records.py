@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.core.model.journal import Record
-from counterpoint.dialects.symphony.verbs.learnings import Learnings
-from counterpoint.dialects.symphony.verbs.surveys import Surveys
+from counterpoint.dialects.symphony.verbs.learnings import Learnings, Surveys
 
 PATTERN = "Nuxt auto-imports whatever lies in app/utils, so explicit imports fail there"
 OTHER = "The database of the tests is opened in memory, never share it between workers"

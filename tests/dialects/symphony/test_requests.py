@@ -9,8 +9,8 @@ import pytest
 
 from builders import Workshop, commit, git
 from counterpoint.core.model.filters import Edit
-from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
-from counterpoint.dialects.symphony.tools.workspace import MARKER
+from counterpoint.dialects.symphony.nouns import GateCommand, PolicyEdit
+from counterpoint.dialects.symphony.tools.phases import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.policies import Policies

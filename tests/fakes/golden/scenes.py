@@ -23,7 +23,7 @@ from counterpoint.core.operations.closing.ending import carry_on
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.unit import joined
-from counterpoint.dialects.agentic.nouns.briefs import BriefFilter
+from counterpoint.dialects.agentic.nouns import BriefFilter
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.pruning import Pruning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
@@ -31,8 +31,7 @@ from counterpoint.dialects.colibri.nouns import Asked
 from counterpoint.dialects.colibri.verbs.actions import Actions
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
-from counterpoint.dialects.symphony.nouns.issues import IssueDraft
-from counterpoint.dialects.symphony.nouns.phases import MARKER
+from counterpoint.dialects.symphony.nouns import MARKER, IssueDraft
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.dialects.symphony.verbs.phases import Phases

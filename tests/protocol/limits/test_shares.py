@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.protocol.limits.shares import Shares
+from counterpoint.protocol.limits import Shares
 
 
 def taken(shares: Shares, who: str) -> int:

@@ -8,8 +8,7 @@ import pytest
 
 from counterpoint.core.model.web.pages import PageLimits
 from counterpoint.kernel.errors import AddressRefused, InvalidInput, PageFailed
-from counterpoint.providers.fetching.addresses import is_public, parse, refuse_place
-from counterpoint.providers.fetching.opening import PageFetcher
+from counterpoint.providers.web.fetching import PageFetcher, is_public, parse, refuse_place
 
 PUBLIC = "93.184.215.14"
 NUMBERS = (

@@ -18,8 +18,8 @@ from counterpoint.kernel.errors import (
     PageTimedOut,
     Unavailable,
 )
-from counterpoint.providers import waiting
-from counterpoint.providers.fetching.opening import PageFetcher, resolve
+from counterpoint.providers import wire
+from counterpoint.providers.web.fetching import PageFetcher, resolve
 from fakes.paged import PageServer, Sent
 
 HTML = "<html><head><title>A &amp; B</title><script>x()</script></head><body><h1>Head</h1><p>One</p>\n\n\n\n<p>Two</p></body>"
@@ -168,7 +168,7 @@ def test_who_is_slow_is_not_waited_for() -> None:
 
 def test_who_asked_may_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is heard each second."""
-    monkeypatch.setattr(waiting, "TICK", 0.01)
+    monkeypatch.setattr(wire, "TICK", 0.01)
 
     def gone(_: str) -> None:
         raise Unavailable("gone")

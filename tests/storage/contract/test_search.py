@@ -10,7 +10,7 @@ from counterpoint.core.model.journal import Outcome, Record, Submission, Verdict
 from counterpoint.core.model.rows import image_of
 from counterpoint.core.model.sessions import Handoff
 from counterpoint.core.model.work import Item, Label
-from counterpoint.dialects.agentic.nouns.briefs import Brief
+from counterpoint.dialects.agentic.nouns import Brief
 from fakes.looking import faults_of
 from fakes.texts import Kept, retitle
 

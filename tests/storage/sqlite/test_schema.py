@@ -10,7 +10,7 @@ from counterpoint.core.model.journal import Receipt, Record, Submission, Verdict
 from counterpoint.core.model.rows import columns
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Dependency, Item, Label
-from counterpoint.dialects.agentic.nouns.briefs import Brief
+from counterpoint.dialects.agentic.nouns import Brief
 from counterpoint.storage import statements
 from counterpoint.storage.sqlite.store import SqliteStore
 

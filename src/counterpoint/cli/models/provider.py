@@ -16,8 +16,7 @@ from counterpoint.core.rules.models.limits import dollars
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Forbidden, NotFound, ProviderAway
 from counterpoint.kernel.plurals import counted
-from counterpoint.providers.keys import LONGEST, Keys
-from counterpoint.providers.known import variables_of
+from counterpoint.providers.keys import LONGEST, Keys, variables_of
 
 _TRY: Final = "Answer with the one word: yes"
 _LOOKED_FOR: Final = "Model Context Protocol"

@@ -27,7 +27,7 @@ from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import CounterpointError, Forbidden, RateLimited, Unavailable
 from counterpoint.kernel.places import add_lost, count_lost, find_prefix, take_lost
 from counterpoint.kernel.visible import label
-from counterpoint.protocol.limits.shares import Shares
+from counterpoint.protocol.limits import Shares
 from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.wire.reports import Reported
 

@@ -1,6 +1,6 @@
 """Threads that work on deep research, behind the calls.
 
-Two acts at most are under way at once, each of another turn (verbs/research/deep/board.py): no call waits for them, and whoever begins many slows his own alone. What
+Two acts at most are under way at once, each of another turn (dialects/foundry/research/deep.py): no call waits for them, and whoever begins many slows his own alone. What
 is under way when a process is killed is taken up by the next one of the ledger. Nothing of it is loaded in a project without deep research.
 """
 

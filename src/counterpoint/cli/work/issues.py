@@ -10,7 +10,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.rules.wording import spoken_of
-from counterpoint.dialects.symphony.nouns.phases import MARKER
+from counterpoint.dialects.symphony.nouns import MARKER
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.workspaces import Workspaces

@@ -26,7 +26,7 @@ from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.core.operations.trust.erasing import Erased
 from counterpoint.core.rules.drafting import remarks_of_new
 from counterpoint.core.rules.planning.beginning import startable
-from counterpoint.dialects.agentic.nouns.plans import RETENTION_DAYS, Pruned
+from counterpoint.dialects.agentic.nouns import RETENTION_DAYS, Pruned
 from counterpoint.dialects.agentic.verbs.pruning import Pruning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
 from counterpoint.kernel.canonical import Json, load

@@ -22,7 +22,7 @@ from counterpoint.core.model.work import TITLE_LIMIT
 from counterpoint.core.rules.readiness import standing
 from counterpoint.core.rules.wording import first_line
 from counterpoint.dialects import arguments
-from counterpoint.dialects.agentic.nouns.plans import NOTES, PlanStanding
+from counterpoint.dialects.agentic.nouns import NOTES, PlanStanding
 from counterpoint.dialects.agentic.rules.progress import (
     percentage,
     plan_standing,

@@ -21,15 +21,20 @@ from counterpoint.dialects.symphony.tools.issues import (
     move_issue,
     update_issue_status,
 )
-from counterpoint.dialects.symphony.tools.knowledge import (
+from counterpoint.dialects.symphony.tools.phases import (
+    approve_phase,
+    complete_phase,
+    reject_phase,
+    verify_workspace,
+)
+from counterpoint.dialects.symphony.tools.project import (
+    configure_project,
     search_knowledge,
     update_memory,
     vault_delete,
     vault_retrieve,
     vault_update,
 )
-from counterpoint.dialects.symphony.tools.phases import approve_phase, complete_phase, reject_phase
-from counterpoint.dialects.symphony.tools.project import configure_project
 from counterpoint.dialects.symphony.tools.reading import get_issue, get_issue_status, list_issues
 from counterpoint.dialects.symphony.tools.records import (
     add_finding,
@@ -40,7 +45,6 @@ from counterpoint.dialects.symphony.tools.records import (
 )
 from counterpoint.dialects.symphony.tools.requests import approve_pr, create_pr, reject_pr
 from counterpoint.dialects.symphony.tools.runs import query_run_events
-from counterpoint.dialects.symphony.tools.workspace import verify_workspace
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.words import reword
 from counterpoint.kernel.canonical import Json

@@ -1,4 +1,13 @@
-"""The ASGI application: MCP for each surface, health, metrics, and who may enter.
+"""The HTTP application: its routes, and who may call them.
+
+Lists of tools that were answered once, kept as bytes for who asks again.
+Rules: (1) An answer is kept only for a question that has nothing but what stands in its key: the surface, what the caller may use, the headers
+that the protocol looks at, and the parameters. (2) For a long question nothing is kept, and of answers the `MOST` newest: who asks for another
+is answered as the first one was. (3) Between two of them only the id differs, which is put in.
+
+A list is the largest of all answers, and its making held up everybody who called at that moment.
+
+The ASGI application: MCP for each surface, health, metrics, and who may enter.
 
     POST /mcp, /mcp/<surface>                       MCP, stateless, versions from 2024-11-05 on
     GET  /healthz                                   the process lives
@@ -23,7 +32,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from http import HTTPStatus
 from secrets import token_hex
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import orjson
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -54,15 +63,57 @@ from counterpoint.protocol.http.guards import (
     refusal_of,
     refuse,
 )
-from counterpoint.protocol.http.listed import KeptLists
 from counterpoint.protocol.http.metrics import MEDIA_TYPE, Metrics
 from counterpoint.protocol.http.oauth import Issuer
-from counterpoint.protocol.http.quotas import QuotaStore, Spending
-from counterpoint.protocol.http.subscribers import Subscribers
-from counterpoint.protocol.http.turns import Turns
+from counterpoint.protocol.http.quotas import QuotaStore, Spending, Turns
+from counterpoint.protocol.http.subscriptions import Subscribers
 from counterpoint.protocol.server import create_server
 from counterpoint.protocol.surface import Caller, Surface
 from counterpoint.protocol.workers import CALLER, Workers
+
+MOST: Final = 64
+LONGEST: Final = 2_000
+_LOOKED_AT: Final = ("accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name")
+
+Key = tuple[object, ...]
+
+
+class KeptLists:
+    """What was answered to `tools/list`."""
+
+    def __init__(self) -> None:
+        """Keep nothing yet."""
+        self._kept: dict[Key, bytes] = {}
+
+    def key(
+        self, surface: str, grant: Grant, headers: Headers, message: Mapping[str, Any]
+    ) -> Key | None:
+        """Return what the answer to a message depends on; None for one whose answer is not kept."""
+        if message.get("method") != "tools/list" or "id" not in message:
+            return None
+        question = orjson.dumps([message[name] for name in sorted(message) if name != "id"])
+        looked = tuple(headers.get(name, "") for name in _LOOKED_AT)
+        if len(question) + sum(map(len, looked)) > LONGEST:
+            return None
+        return surface, grant.scopes, grant.tools, looked, tuple(sorted(message)), question
+
+    def find(self, key: Key, number: object) -> Response | None:
+        """Return the answer to a question with this id, if one like it was answered."""
+        answer = self._kept.get(key)
+        if answer is None:
+            return None
+        body = b'{"jsonrpc":"2.0","id":' + orjson.dumps(number) + b',"result":' + answer + b"}"
+        return Response(body, media_type="application/json")
+
+    def keep(self, key: Key, body: bytes) -> None:
+        """Keep the result of an answer, if it has one."""
+        answer = orjson.loads(body)
+        if "result" not in answer:
+            return
+        self._kept[key] = orjson.dumps(answer["result"])
+        if len(self._kept) > MOST:
+            del self._kept[next(iter(self._kept))]
+
 
 C = TypeVar("C")
 

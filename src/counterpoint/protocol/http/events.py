@@ -32,7 +32,7 @@ from starlette.types import Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError
 from counterpoint.protocol.http.guards import GRANT, Refused, refuse
-from counterpoint.protocol.limits.shares import Shares
+from counterpoint.protocol.limits import Shares
 from counterpoint.protocol.workers import Workers
 
 G = TypeVar("G")

@@ -28,7 +28,7 @@ from starlette.types import Message, Receive, Scope
 
 from counterpoint.kernel.errors import CounterpointError, Forbidden
 from counterpoint.protocol.http.grants import Grant, looks_beside_tools
-from counterpoint.protocol.limits.frames import TOO_WIDE, is_wide
+from counterpoint.protocol.limits import TOO_WIDE, is_wide
 from counterpoint.protocol.surface import Surface
 
 LARGEST_BODY = 10 * 1024 * 1024

@@ -1,5 +1,21 @@
-"""What calls of tools cost: a share of a minute, and of a calendar month.
+"""Places, turns and quotas of HTTP callers.
 
+Places for connections over HTTP, and who gives way when there are none.
+Rules: (1) There are so many places as the process has descriptors for, and what agents connect to has its own. (2) Nobody's
+address takes all of them (protocol/limits.py). (3) Where an address has no place left, the one of its connections
+that has been waiting longest without a request gives way to the next; if all are in the middle of one, the next is refused.
+So silent connections cost others nothing, however many there are and wherever they come from. (4) A head must have come
+`HEAD` seconds after the connection, or after the first letter of it.
+
+Turns of callers over HTTP, before anything of a request is looked at.
+Rules: (1) Of one caller, over all of his connections, `APIECE` requests are looked at at once; the others wait, each where it is, and a connection
+is read no further while one of its requests waits. (2) Whoever has waited longest comes next. (3) A place is given back with the answer; once it is known that this takes
+long or has no end; or after `LASTS` seconds: what takes so long waits for a worker, where there are turns too (protocol/workers.py).
+
+So whatever one caller sends, and over however many connections, the event loop does a few things of his between two of another's.
+A caller is what he says he is, his token: to find out whether it is one takes longer than to let him wait.
+
+What calls of tools cost: a share of a minute, and of a calendar month.
 A call is let through if and only if (1) its tool has a call left for this token in this minute, and
 there is one left this month (2) for the token, (3) for the project. One that is refused costs nothing.
 
@@ -9,11 +25,151 @@ a time and spent here, one by one; what is left at the end is given back.
 
 from __future__ import annotations
 
+import asyncio
+import resource
 import threading
-from typing import Protocol
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final, Protocol
 
 from counterpoint.kernel.errors import CounterpointError, QuotaExceeded, RateLimited
 from counterpoint.protocol.http.grants import Grant, Limits
+from counterpoint.protocol.limits import Shares
+
+MOST_CONNECTIONS: Final = 1024
+HEAD: Final = 10.0
+"""Seconds until the head of a request must have come."""
+_OWN: Final = 100
+"""Descriptors that the server needs for itself."""
+_PART: Final = 4
+"""Of what is left so many times less is for this: agents have a third of it, with two for each."""
+
+
+class Guest(Protocol):
+    """A connection that has a place."""
+
+    address: str
+
+    def give_way(self) -> None:
+        """End at once."""
+
+
+class Places:
+    """Who has a place, and which of them wait without a request."""
+
+    def __init__(self, size: int = 0) -> None:
+        """Begin with all places free; without a size with as many as there are descriptors for."""
+        self._shares = Shares(size or _size())
+        self._seated: set[Guest] = set()
+        self._waiting: dict[str, dict[Guest, None]] = {}
+
+    def take(self, guest: Guest) -> bool:
+        """Give a connection a place, if need be that of one that waits; answer whether there was one."""
+        waiting = self._waiting.get(guest.address)
+        if not self._shares.may_take(guest.address) and waiting:
+            longest = next(iter(waiting))
+            self.leave(longest)
+            longest.give_way()
+        if not self._shares.take(guest.address):
+            return False
+        self._seated.add(guest)
+        self.wait(guest)
+        return True
+
+    def wait(self, guest: Guest) -> None:
+        """Note that a connection has no request."""
+        if guest in self._seated:
+            self._waiting.setdefault(guest.address, {})[guest] = None
+
+    def work(self, guest: Guest) -> None:
+        """Note that a connection has a request."""
+        waiting = self._waiting.get(guest.address, {})
+        waiting.pop(guest, None)
+        if not waiting:
+            self._waiting.pop(guest.address, None)
+
+    def leave(self, guest: Guest) -> None:
+        """Take the place of a connection back, if it has one."""
+        if guest in self._seated:
+            self.work(guest)
+            self._seated.discard(guest)
+            self._shares.give_back(guest.address)
+
+
+def _size() -> int:
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return min(MOST_CONNECTIONS, max(4, (most - _OWN) // _PART))
+
+
+APIECE: Final = 8
+LASTS: Final = 0.5
+
+
+class Turns:
+    """Who has how many requests under way in one event loop, and who waits."""
+
+    def __init__(self, apiece: int = APIECE, lasts: float = LASTS) -> None:
+        """Begin with nobody. lasts: after how many seconds a place is given back at the latest."""
+        self._apiece = apiece
+        self._lasts = lasts
+        self._taken: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @asynccontextmanager
+    async def turn(self, who: str) -> AsyncGenerator[Callable[[], None]]:
+        """Wait for a place of a caller, and have it during the block, or for as long as one may; answers what gives it back before."""
+        await self._take(who)
+        leave = _once(partial(self._give_back, who))
+        timer = asyncio.get_running_loop().call_later(self._lasts, leave)
+        try:
+            yield leave
+        finally:
+            timer.cancel()
+            leave()
+
+    async def _take(self, who: str) -> None:
+        if self._taken[who] < self._apiece:
+            self._taken[who] += 1
+            return
+        awaited: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(who, deque()).append(awaited)
+        try:
+            await awaited
+        except asyncio.CancelledError:
+            if awaited.done() and not awaited.cancelled():
+                # It was given a place at the moment at which its client left.
+                self._give_back(who)
+            raise
+
+    def _give_back(self, who: str) -> None:
+        """Hand a place of a caller to the one that waits longest, or take it back."""
+        waiting = self._waiting.get(who, deque())
+        while waiting:
+            awaited = waiting.popleft()
+            if not waiting:
+                del self._waiting[who]
+            if not awaited.done():
+                awaited.set_result(None)
+                return
+        self._taken[who] -= 1
+        if not self._taken[who]:
+            del self._taken[who]
+
+
+def _once(act: Callable[[], None]) -> Callable[[], None]:
+    """Return what does something the first time that it is called, and nothing afterwards."""
+    acts = [act]
+
+    def do() -> None:
+        while acts:
+            acts.pop()()
+
+    return do
+
 
 PROJECT = "project"
 """The subject of the month that all callers share."""

@@ -25,8 +25,8 @@ from websockets.http11 import Request
 
 from counterpoint.kernel.errors import Unavailable
 from counterpoint.protocol.http.app import HttpApp
-from counterpoint.protocol.http.conversation import LARGEST_MESSAGE
-from counterpoint.protocol.http.places import HEAD, Places
+from counterpoint.protocol.http.quotas import HEAD, Places
+from counterpoint.protocol.http.subscriptions import LARGEST_MESSAGE
 
 GRACE = 10.0
 """Seconds that requests under way get at the end."""

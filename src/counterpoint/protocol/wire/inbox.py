@@ -1,6 +1,6 @@
 """The side of a pipe that is read: one JSON-RPC message a line.
 
-A line is a message if and only if (1) it is at most `LINE_LIMIT` bytes, not too wide (`limits/frames.py`), and ends with a line feed,
+A line is a message if and only if (1) it is at most `LINE_LIMIT` bytes, not too wide (`limits.py`), and ends with a line feed,
 (2) it is strict JSON, (3) the JSON is a JSON-RPC 2.0 object. A line that fails (1) or (2) is answered
 with -32700, one that fails (3) with -32600, and with its `id` if a usable one can be made out, else
 null; the connection stays up. Empty lines mean nothing.
@@ -33,7 +33,7 @@ import orjson
 from pydantic import ValidationError
 
 from counterpoint.kernel.lost_calls import unbegun_call_error
-from counterpoint.protocol.limits.frames import TOO_WIDE, is_wide, name_of
+from counterpoint.protocol.limits import TOO_WIDE, is_wide, name_of
 from counterpoint.protocol.wire.direct import Direct
 from counterpoint.protocol.wire.first import GREETING
 from counterpoint.protocol.wire.outbox import Outbox, RequestId, Side

@@ -13,9 +13,8 @@ from counterpoint.core.ports.embedding import Embedded
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.models.addresses import is_here
 from counterpoint.kernel.errors import NotFound, ProviderFailed
-from counterpoint.providers.keys import Keys
-from counterpoint.providers.opening import NO_MODEL, ConfiguredProviders
-from counterpoint.providers.pausing import pause
+from counterpoint.providers.chat.opening import NO_MODEL, ConfiguredProviders
+from counterpoint.providers.keys import Keys, pause
 
 _KINDS: Final[Mapping[ProviderKind, EmbeddingKind]] = {
     "chat": "embeddings",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
-from counterpoint.dialects.agentic.rules.batch_file import parse_batch
+from counterpoint.dialects.agentic.nouns import BriefRequest
+from counterpoint.dialects.agentic.rules.briefs import parse_batch
 from counterpoint.kernel.errors import InvalidInput
 
 HEAD = "# A batch\n\n**Service:** Harbour\n**Category:** guides\n**Priority:** High (the launch)\n"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.dialects.agentic.nouns.briefs import BRIEF, BriefFilter, BriefRequest
-from counterpoint.dialects.agentic.rules.briefing import SLUG_LIMIT, refuse_faults, slug_of
+from counterpoint.dialects.agentic.nouns import BRIEF, BriefFilter, BriefRequest
+from counterpoint.dialects.agentic.rules.briefs import SLUG_LIMIT, refuse_faults, slug_of
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import (

@@ -11,7 +11,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note
 from counterpoint.core.model.rows import REDACTED
-from counterpoint.dialects.agentic.nouns.briefs import BriefRequest
+from counterpoint.dialects.agentic.nouns import BriefRequest
 from counterpoint.dialects.agentic.rules.progress import plan_standing, slug_of, standing_of
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.plans import Planning

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.dialects.agentic.nouns.plans import NOTES
+from counterpoint.dialects.agentic.nouns import NOTES
 from counterpoint.dialects.agentic.rules.progress import (
     plan_standing,
     reason_of,

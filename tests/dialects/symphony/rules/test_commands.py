@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.symphony.rules.commands import argv_of
+from counterpoint.dialects.symphony.rules.risk import argv_of
 from counterpoint.kernel.errors import InvalidInput
 
 

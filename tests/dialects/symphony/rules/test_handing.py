@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from counterpoint.dialects.symphony.rules.contracts import Contract
-from counterpoint.dialects.symphony.rules.handing import (
+from counterpoint.dialects.symphony.rules.contracts import (
+    Contract,
     chain,
     needs_verdict,
     place_faults,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.dialects.symphony.rules.labels import (
+from counterpoint.dialects.symphony.rules.issues import (
     PHASE,
     after_move,
     may_move,

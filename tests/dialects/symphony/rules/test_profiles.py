@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.symphony.rules.profiles import may_send_back, most_issues
+from counterpoint.dialects.symphony.rules.issues import may_send_back, most_issues
 from counterpoint.dialects.symphony.scope import AGENT_TYPES
 
 

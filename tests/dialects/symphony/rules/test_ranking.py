@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.rules.fitting import asked_words, fold, nearness
-from counterpoint.dialects.symphony.rules.ranking import (
+from counterpoint.dialects.symphony.rules.quality import (
     PLACES,
     Candidate,
     Match,

@@ -8,7 +8,7 @@ from typing import Any
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Judgment
-from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
+from counterpoint.dialects.symphony.nouns import GateCommand, PolicyEdit
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.policies import Policies
 from counterpoint.dialects.symphony.verbs.requests import Requests

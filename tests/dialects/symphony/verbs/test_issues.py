@@ -11,8 +11,7 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ItemFilter, Note, Report
-from counterpoint.dialects.symphony.nouns.issues import IssueDraft
-from counterpoint.dialects.symphony.nouns.policy import PolicyEdit
+from counterpoint.dialects.symphony.nouns import IssueDraft, PolicyEdit
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.policies import Policies
 from counterpoint.kernel.errors import (

@@ -6,8 +6,7 @@ import pytest
 
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
-from counterpoint.dialects.symphony.nouns.issues import IssueDraft
-from counterpoint.dialects.symphony.nouns.learnings import LearningDraft, LearningQuery
+from counterpoint.dialects.symphony.nouns import IssueDraft, LearningDraft, LearningQuery
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.kernel.errors import InvalidInput, NotFound

@@ -11,7 +11,7 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
-from counterpoint.dialects.symphony.nouns.policy import PolicyEdit
+from counterpoint.dialects.symphony.nouns import PolicyEdit
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.policies import Policies
 from counterpoint.kernel.canonical import text_digest

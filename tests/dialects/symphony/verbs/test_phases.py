@@ -9,7 +9,7 @@ import pytest
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Judgment
-from counterpoint.dialects.symphony.rules.handing import report_of
+from counterpoint.dialects.symphony.rules.contracts import report_of
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.errors import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.dialects.symphony.nouns.policy import GateCommand, Policy, PolicyEdit
+from counterpoint.dialects.symphony.nouns import GateCommand, Policy, PolicyEdit
 from counterpoint.dialects.symphony.verbs.policies import Policies
 from counterpoint.kernel.errors import Forbidden, InvalidInput
 

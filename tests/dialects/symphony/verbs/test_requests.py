@@ -11,12 +11,13 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Judgment, Note
 from counterpoint.core.model.journal import Receipt, Record
-from counterpoint.dialects.symphony.nouns.phases import MARKER
-from counterpoint.dialects.symphony.nouns.policy import GateCommand, PolicyEdit
-from counterpoint.dialects.symphony.nouns.requests import (
+from counterpoint.dialects.symphony.nouns import (
     DIFF_LIMIT,
     GATE_OUTPUT,
+    MARKER,
     ClaimedGate,
+    GateCommand,
+    PolicyEdit,
     Proposal,
 )
 from counterpoint.dialects.symphony.tools.requests import present_request

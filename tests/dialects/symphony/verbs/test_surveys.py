@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from counterpoint.core.model.journal import StateEntry
-from counterpoint.dialects.symphony.nouns.issues import IssueDraft
-from counterpoint.dialects.symphony.nouns.learnings import Coverage, TestRun
+from counterpoint.dialects.symphony.nouns import Coverage, IssueDraft, TestRun
 from counterpoint.dialects.symphony.verbs.issues import Issues
-from counterpoint.dialects.symphony.verbs.surveys import Surveys
+from counterpoint.dialects.symphony.verbs.learnings import Surveys
 
 
 def covers(path="src/a.py", concept="errors", status="covered", **more):

@@ -8,9 +8,7 @@ import pytest
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Note
-from counterpoint.dialects.symphony.nouns.issues import IssueDraft
-from counterpoint.dialects.symphony.nouns.learnings import LearningDraft
-from counterpoint.dialects.symphony.nouns.policy import PolicyEdit
+from counterpoint.dialects.symphony.nouns import IssueDraft, LearningDraft, PolicyEdit
 from counterpoint.dialects.symphony.rules.contracts import Contract
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.learnings import Learnings

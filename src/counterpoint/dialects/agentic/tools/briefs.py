@@ -8,10 +8,9 @@ from pydantic import Field, WithJsonSchema
 
 from counterpoint.core.model.rows import load_object
 from counterpoint.dialects.agentic.envelope import present
-from counterpoint.dialects.agentic.nouns.briefs import Brief, BriefFilter, BriefRequest
-from counterpoint.dialects.agentic.nouns.writing import WrittenText
+from counterpoint.dialects.agentic.nouns import Brief, BriefFilter, BriefRequest, WrittenText
+from counterpoint.dialects.agentic.rules.briefs import best_of, shown_provider
 from counterpoint.dialects.agentic.rules.progress import slug_of
-from counterpoint.dialects.agentic.rules.writing import best_of, shown_provider
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.writing import Writing

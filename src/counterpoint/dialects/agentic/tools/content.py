@@ -12,15 +12,14 @@ from typing_extensions import TypedDict
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.models.asking import Provider
 from counterpoint.dialects.agentic.envelope import code_of, present
-from counterpoint.dialects.agentic.nouns.briefs import BriefFilter, BriefRequest
-from counterpoint.dialects.agentic.nouns.writing import Mode
-from counterpoint.dialects.agentic.rules.progress import slug_of
-from counterpoint.dialects.agentic.rules.writing import (
+from counterpoint.dialects.agentic.nouns import BriefFilter, BriefRequest, Mode
+from counterpoint.dialects.agentic.rules.briefs import (
     COMPANIES,
     Period,
     provider_named,
     shown_provider,
 )
+from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.tools.briefs import (
     BriefId,
     ContentType,
@@ -29,14 +28,17 @@ from counterpoint.dialects.agentic.tools.briefs import (
     line,
     present_text,
 )
-from counterpoint.dialects.agentic.verbs.batch_files import BatchFiles
-from counterpoint.dialects.agentic.verbs.batches import Batches, Estimate, Member, Result
-from counterpoint.dialects.agentic.verbs.briefs import Briefs
+from counterpoint.dialects.agentic.verbs.batches import (
+    Batches,
+    BatchFiles,
+    Estimate,
+    Member,
+    Result,
+)
+from counterpoint.dialects.agentic.verbs.briefs import Briefs, PlanTexts
 from counterpoint.dialects.agentic.verbs.ordering import Piece, Wish
-from counterpoint.dialects.agentic.verbs.plan_texts import PlanTexts
 from counterpoint.dialects.agentic.verbs.plans import Planning
-from counterpoint.dialects.agentic.verbs.usage import Sum, Usages
-from counterpoint.dialects.agentic.verbs.writing import Writing
+from counterpoint.dialects.agentic.verbs.writing import Sum, Usages, Writing
 from counterpoint.dialects.agentic.words import Cursor, Limit, Said, Slug, Word, current
 from counterpoint.dialects.arguments import INTEGER, NUMBER, TEXT
 from counterpoint.dialects.call import DATA, Call

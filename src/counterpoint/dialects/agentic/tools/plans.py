@@ -10,9 +10,8 @@ from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.rows import load_object
 from counterpoint.dialects.agentic.envelope import present
-from counterpoint.dialects.agentic.nouns.briefs import Brief
-from counterpoint.dialects.agentic.rules.markdown import plan_text
-from counterpoint.dialects.agentic.rules.progress import slug_of
+from counterpoint.dialects.agentic.nouns import Brief
+from counterpoint.dialects.agentic.rules.progress import plan_text, slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
 from counterpoint.dialects.agentic.verbs.steps import Steps
 from counterpoint.dialects.agentic.words import (

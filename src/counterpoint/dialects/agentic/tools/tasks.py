@@ -8,7 +8,7 @@ from pydantic import Field
 
 from counterpoint.core.coordinator import Core
 from counterpoint.dialects.agentic.envelope import present
-from counterpoint.dialects.agentic.nouns.plans import MovedStep
+from counterpoint.dialects.agentic.nouns import MovedStep
 from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.steps import Steps
 from counterpoint.dialects.agentic.words import (

@@ -1,28 +1,32 @@
-"""Commissioning texts: briefs made, looked at, moved along."""
+"""Briefs, and the texts of plans that become some."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import count
 from typing import cast
 
+from counterpoint.core.model.lifecycles import CLOSED
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import TITLE_LIMIT, Item
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter
-from counterpoint.dialects.agentic.nouns.briefs import (
+from counterpoint.core.rules.wording import first_line
+from counterpoint.dialects.agentic.nouns import (
     BRIEF,
     Brief,
     BriefFilter,
     BriefRequest,
     ContentType,
     Difficulty,
+    WritingOrder,
 )
-from counterpoint.dialects.agentic.rules.briefing import refuse_faults, slug_of, when
-from counterpoint.dialects.agentic.rules.writing import PROMPT
-from counterpoint.dialects.agentic.verbs.ordering import order_of
+from counterpoint.dialects.agentic.rules.briefs import PROMPT, refuse_faults, slug_of, when
+from counterpoint.dialects.agentic.verbs.ordering import Wish, find_under_key, order_of, queue
+from counterpoint.dialects.agentic.verbs.plans import plan_named
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import Conflict, StaleVersion
@@ -155,3 +159,58 @@ def _free_slug(change: Change, slug: str, title: str) -> str:
     stem = slug_of(title)
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
     return next(name for name in names if not change.writing.exists(Brief, slug=name))
+
+
+_OPEN = frozenset({"open", "active"})
+
+
+class PlanTexts:
+    """Verbs for texts about plans."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = replace(context, unit=None)
+
+    def brief(self, plan: str, request: BriefRequest, wish: Wish, limit: int) -> list[str]:
+        """Have texts written for tasks that are not completed, in phases that are open; return their briefs.
+
+        request: what the briefs have in common, with their batch. limit: how many at most: what waits in the batch first, then tasks
+        that have no brief in it. The same call under its idempotency key returns the same briefs. NotFound, KeyReused.
+        """
+        digest = wish.digest(plan=plan, batch=request.batch, words=str(request.target_word_count))
+        with recording(self._context, "content.briefed") as change:
+            change.open_session()
+            item = plan_named(change.writing, plan)
+            change.subject = item.id
+            briefs = find_under_key(change, digest)
+            if briefs:
+                return briefs
+            orders = change.select(WritingOrder, batch=request.batch)
+            waiting = [order.brief for order in orders if not _is_held(change, order.brief)]
+            tasks = _list_unbriefed(change, item, {order.task for order in orders})
+            chosen = waiting[:limit]
+            for task in tasks[: limit - len(chosen)]:
+                title, more = (
+                    first_line(task.title, TITLE_LIMIT),
+                    {"item": item.id, "task": task.id},
+                )
+                task_request = replace(request, title=title, description=task.body, **more)
+                chosen.append(Briefs(self._context).create(task_request).id)
+            for brief in chosen:
+                queue(change, brief, wish, digest)
+            return chosen
+
+
+def _is_held(change: Change, brief: str) -> bool:
+    return change.get(Brief, brief).status in {"generating", "review", "published"}
+
+
+def _list_unbriefed(change: Change, plan: Item, briefed: Collection[str]) -> list[Item]:
+    """Return the open tasks in open phases of a plan that have no brief yet, in their order."""
+    phases = change.select(Item, parent=plan.id, kind="phase", order="position,number")
+    return [
+        task
+        for phase in phases
+        if phase.category in _OPEN
+        for task in change.select(Item, parent=phase.id, kind="task", order="position,number")
+        if task.category not in CLOSED and task.id not in briefed
+    ]

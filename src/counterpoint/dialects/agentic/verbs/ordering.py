@@ -13,9 +13,10 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import holder_of
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.agentic.nouns.briefs import BRIEF, Brief
-from counterpoint.dialects.agentic.nouns.writing import (
+from counterpoint.dialects.agentic.nouns import (
+    BRIEF,
     STAGES,
+    Brief,
     Mode,
     Stage,
     WritingOrder,

@@ -27,13 +27,7 @@ from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.erasing import Erasing
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.agentic.nouns.plans import (
-    ARCHIVED,
-    PRUNED,
-    RETENTION_DAYS,
-    SLUG,
-    Pruned,
-)
+from counterpoint.dialects.agentic.nouns import ARCHIVED, PRUNED, RETENTION_DAYS, SLUG, Pruned
 from counterpoint.kernel import canonical
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import StaleVersion

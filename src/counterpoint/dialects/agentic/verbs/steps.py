@@ -37,9 +37,9 @@ from counterpoint.core.operations.recording.facets import set_attributes
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.readiness import standing
-from counterpoint.dialects.agentic.nouns.plans import NOTES, REASON, MovedStep
+from counterpoint.dialects.agentic.nouns import NOTES, REASON, MovedStep
 from counterpoint.dialects.agentic.rules.progress import plan_standing
-from counterpoint.dialects.agentic.verbs.queries import (
+from counterpoint.dialects.agentic.verbs.plans import (
     PHASE,
     PLAN,
     TASK,

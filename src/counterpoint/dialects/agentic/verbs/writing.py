@@ -1,5 +1,6 @@
-"""Having the text of a brief written by a model, stage by stage.
+"""Writes texts with models, and counts what that cost.
 
+Having the text of a brief written by a model, stage by stage.
 Rule 1: what was paid for stays: the order lands before a model is asked, and each text in the transaction that says what it cost; whoever goes on
 with a brief has the stages alone written that its round lacks. Rule 2: one call at a time is at a brief: it says so in the ledger, with its
 process; where that is gone, another call takes the brief up. Rule 3: an idempotency key belongs to one round of one brief, whatever became of the
@@ -8,11 +9,13 @@ call that brought it. Rule 4: a brief whose model failed has failed; where nobod
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from counterpoint.core.model.models.asking import Answer, Provider, Question
 from counterpoint.core.model.models.asking import asked as asked_of
+from counterpoint.core.model.models.uses import RESERVED, ModelDay
 from counterpoint.core.model.work import TITLE_LIMIT
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import Change
@@ -21,9 +24,21 @@ from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.wording import first_line
-from counterpoint.dialects.agentic.nouns.briefs import Brief, BriefRequest
-from counterpoint.dialects.agentic.nouns.writing import Stage, WritingOrder, WrittenText
-from counterpoint.dialects.agentic.rules.writing import PROMPT, provider_named, question_of
+from counterpoint.dialects.agentic.nouns import (
+    Brief,
+    BriefRequest,
+    Stage,
+    WritingOrder,
+    WrittenText,
+)
+from counterpoint.dialects.agentic.rules.briefs import (
+    PROMPT,
+    Period,
+    first_day,
+    provider_named,
+    question_of,
+    shown_provider,
+)
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.ordering import (
     Piece,
@@ -37,12 +52,62 @@ from counterpoint.dialects.agentic.verbs.ordering import (
     text_of,
     touched,
 )
-from counterpoint.kernel.errors import (
-    CounterpointError,
-    NotFound,
-    ProviderFailed,
-    ProviderRefused,
-)
+from counterpoint.kernel.errors import CounterpointError, NotFound, ProviderFailed, ProviderRefused
+
+
+@dataclass(slots=True, kw_only=True)
+class Sum:
+    """What some uses come to. requests: those that were asked of a provider; kept: answers that were given again at no cost."""
+
+    requests: int = 0
+    kept: int = 0
+    failures: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_micros: int = 0
+
+    def add(self, day: ModelDay) -> None:
+        """Add what was used on a day."""
+        self.requests += day.requests - day.kept
+        self.kept += day.kept
+        self.failures += day.failures
+        self.input_tokens += day.input_tokens
+        self.output_tokens += day.output_tokens
+        self.cost_micros += day.cost_micros
+
+
+@dataclass(slots=True, kw_only=True)
+class Usage:
+    """What models were used for since a day (of UTC)."""
+
+    since: str
+    whole: Sum = field(default_factory=Sum)
+    providers: dict[str, Sum] = field(default_factory=dict[str, Sum])
+    purposes: dict[str, Sum] = field(default_factory=dict[str, Sum])
+
+    def add(self, days: Iterable[ModelDay]) -> None:
+        """Add what was used on days."""
+        for day in days:
+            provider = self.providers.setdefault(shown_provider(day.provider), Sum())
+            purpose = self.purposes.setdefault(day.purpose.removeprefix("content-"), Sum())
+            for total in (self.whole, provider, purpose):
+                total.add(day)
+
+
+class Usages:
+    """Verbs for what models were used for."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def since(self, period: Period) -> Usage:
+        """Return what models were used for in the period that is now, whatever asked them."""
+        usage = Usage(since=first_day(period, self._context.ports.clock.now()))
+        with self._context.reading() as view:
+            days = view.select(ModelDay)
+        usage.add(day for day in days if day.day >= usage.since and day.purpose != RESERVED)
+        return usage
+
 
 _AGAIN: Final = "The brief is kept: `content_generate` with this `brief_id` has it written, also by another `provider`."
 """The next step where a text that was asked for was not written."""

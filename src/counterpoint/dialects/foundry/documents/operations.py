@@ -1,11 +1,13 @@
 """Takes documents into the ledger.
 
+Applies a document to its spec, through the verbs of single calls.
 Rules: (1) what differs is found by the ids of nodes, and derived fields are no difference. (2) Structure comes first, then the
 document is read again and all else compared, so that what was added or brought back is treated as any other node.
 (3) Nothing passes a gate, a claim or a blocker of the core: a word of the file is a word of whoever applies it. (4) What is refused
 is told with its node and field; the rest lands in one transaction, or nothing does if the whole was asked for. So that a refused
 part leaves nothing half done, all is tried first and undone, until nothing more is refused.
 
+Specs made from documents, whole or not at all.
 A large one is made in hidden slices (core/operations/planning/staging.py); what needs ids comes in the transaction
 that shows it: soft dependencies, blockers, the journal, and the status of the whole.
 """

@@ -1,10 +1,12 @@
 """Keeps and tells what went wrong.
 
+Keeps the refused calls of a project in a file beside its ledger.
 A line of JSON for each, appended in one write, so that any number of processes may. Rules: (1) Who appends holds the file
 shared, and only while it is the one of that name; who puts it aside holds it alone. So no line goes into a file that was read already.
 (2) Of a file with more than `FULL` bytes the former one is let go and it takes its place: two of them hold more than is
 shown. (3) A line that cannot be read, such as one cut off by a full disk, is passed over. (4) To append waits for nobody: what cannot be written at once is not written, for no call fails or waits because of it.
 
+Patterns of refusals: which are alike, which match, and which are old enough to go.
 Two are of one sort if they are of the same action and code, and their messages differ in nothing but numbers and what is quoted.
 """
 

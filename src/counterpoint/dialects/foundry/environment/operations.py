@@ -1,5 +1,6 @@
 """Looks at the machine, the configuration and the server.
 
+Asks the programs on the PATH which versions they are.
 Programs in the tree are the agents', so none is started. A Python of a virtual environment there is read instead: its version from
 `pyvenv.cfg`, its packages from their metadata.
 """

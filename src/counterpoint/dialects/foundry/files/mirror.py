@@ -2,6 +2,7 @@
 
 It is run by the one process that has the turn.
 
+Specs as files beside the ledger, and edits of these files on their way back.
 Rules: (1) one round looks at the files first, then writes what the ledger has changed: any number of changes between two rounds
 are one write. Of many new files it takes in some, and leaves the others to the next one, so that nobody waits for all. (2) What a file says is applied as a whole or not at all, and under the rules of every word; it is nobody's word but
 that of whoever calls. (3) A file that is in trouble is never written, until it is mended, is as it was, or somebody has

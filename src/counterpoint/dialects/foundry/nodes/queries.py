@@ -4,6 +4,7 @@ Rules: (1) an item without an id of foundry's is called by its own, so that the 
 was cancelled is no node (models/specs.py). (3) Nothing here walks over a spec but `Nodes.tree`: the cost of all else is that of
 what was asked for, and `tallies` counts in an index.
 
+Names of items in their specs, also in texts of the core.
 Rules: (1) in its own spec a node is named by its id alone, in any other by `<spec id>/<node id>`, as commands of people take it; the root of a
 spec by the id of the spec. (2) What is a node's own id in the spec that a call is about means that node, even if an item has that id in the core.
 """

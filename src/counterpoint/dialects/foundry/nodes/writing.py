@@ -1,5 +1,6 @@
 """What every change of nodes does and refuses.
 
+Protects what others hold: it keeps its place and its texts, and can be finished.
 Holders, and people, are refused nothing here.
 """
 

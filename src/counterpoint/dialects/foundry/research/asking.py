@@ -1,8 +1,10 @@
 """Asks models and the web, and keeps what they answered.
 
+Stores studies and their steps: begun, added to, found and deleted.
 Rule 1: what is to stay whatever becomes of a call lands in a transaction of its own, before a model is asked. Rule 2: a study is read
 again in the transaction that adds to it, so that two calls that go on with one add to each other.
 
+Asks several at once, and yields each answer as it comes.
 Callers may cancel: then whoever waits for a turn is not asked, and whoever is asked learns of it at the next piece.
 """
 

@@ -1,8 +1,10 @@
 """Carries deep research on, one paid step at a time.
 
+The queue of this process's studies: whose turn is next.
 Rule 1: a turn is one act: a question to a model, a search, some of its pages. Rule 2: callers have turns one after the other, and so have the studies of each; whoever has
 ten studies slows his own. Rule 3: nothing of this is kept: what is under way stands in the ledger, and is put here again.
 
+Takes the next step of a deep research.
 Rule 1: an act is asked for while no transaction is open; what comes of it is a step that lands in one transaction with its use, so that what was paid for is
 there, or was not paid for. Rule 2: a step lands if the study is still at work and still this process's; else only the use does. Rule 3: a study is
 its process's as long as that lives; of one that ended whoever comes next takes it up. Rule 4: a search or a page that fails is a step; a model that fails ends the

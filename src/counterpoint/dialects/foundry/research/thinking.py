@@ -1,5 +1,6 @@
 """Thinks step by step, asks several models, and gathers ideas.
 
+Asks several models the same, side by side, and combines their answers.
 Each answer is stored as it comes, in a transaction of its own, since it was paid for. Callers may cancel: then no further model is asked.
 """
 

@@ -1,5 +1,6 @@
 """Reviews plans, specs and work.
 
+Has models review work beside its spec, for gates and on demand.
 Rule 1: what the server finds by its rules stands beside what models find, and they make its verdict only stricter. Rule 2: what is shown is
 read by the server, from the tree in which the work is. Rule 3: at a gate nobody who works chooses what is shown.
 """

@@ -1,10 +1,12 @@
 """Asks the reviewers, and keeps what they said.
 
+Has models review, and settles what they say.
 Rule 1: an answer that does not have its form is asked for once more, with what is wrong with it; the second one counts, or its reviewer
 has not answered. Rule 2: reviewers answer side by side and know nothing of each other. Rule 3: where no verdict has enough votes one more
 is asked who was not yet, and judges without knowing the others' verdicts. Rule 4: a question is the same as long as all is that it is about: so
 asking again pays only for who did not answer, unless the caller wants it anew.
 
+Reviews as files beside specs and plans, each with an entry of the ledger.
 The entry has the digest of the file, who judged and what came of it: so an edit of the file is found by whoever compares the two.
 """
 

@@ -1,17 +1,22 @@
 """Gates of a run: proved, judged, waived and shown.
 
+The key that proves evidence of gates to be as its reviewer left it.
 It lies in no file: whoever can write the database cannot make evidence, and where the signer is of another account, nobody of this one can.
 
+Reads from the ledger how the gates of a spec were opened.
 So a row that somebody edited opens nothing. Only entries about the phase itself open its gate: a verdict, a waiver, and the judgment of a report. That a gate was closed again by what
 happened elsewhere is in its row, and `audit verify` compares that with all entries. What the call that asks has written itself counts as
 said: its entries land together with what it decides by them, or not at all.
 
+Applies reported evidence to the gate of its phase.
 A verdict that passes opens the gate as a check is opened by its receipt: the server judged, and not whoever reports it. What does not pass
 leaves it closed, and so does all that waits for a person. The phase ends with its gate if all that it holds is done.
 
+Waives the gates of phases, under the rules of the core.
 The role of a connection that was started as a maintainer's counts as the scope `maintain`, for this act alone; nobody waives for work
 that he has a part in, and where the project asks for a person, one signs.
 
+Gathers what a reviewer sees of a phase.
 That is what its nodes promise, and what this server knows of them. Rules: (1) whether a task is completed and its criteria are met is what its items say. A criterion that is not met counts as not met
 once somebody has reported the work, and as open before. (2) A file was changed if it differs from the tree in which the work began, or a
 claim of a task of the phase has ended with it. (3) A verification is proved by the last receipt of the command that it has now.

@@ -1,8 +1,10 @@
 """Keeps a run's spec from being changed beside it.
 
+The least role of each process with connections, told to the others (seam).
 A process that has a connection with a narrow role keeps a file beside the ledger under a lock, so that it counts for as long as
 the process lives; one whose lock is free was left behind, and is taken away.
 
+Keeps others from changing a spec while an unattended run works on it.
 The lock is checked in the first view that the call opens, so that the whole call is refused and not each part of it, and again in each
 transaction that writes, so that no run begins between the look and the change.
 """

@@ -1,14 +1,18 @@
 """Rows of runs: found, held, committed to, and shown.
 
+The rows of runs as rules see them, and what rules make of them as rows.
 Rows name items, rules name nodes: what comes out of here has the ids of nodes.
 
+The core session of a run: who holds it, and how it ends.
 Rules: (1) whoever begins a run is not at it: whoever asks for its steps is, as the core's own rules let him. (2) A run that stops hands
 its session over, and one that is over ends it. (3) Whoever may not have the session of somebody else stops the run all the same; but the
 session, and what is held in it, stays with him who is at it.
 
+Stores the rows of runs, and detects a row that was written by somebody else.
 The entry of each change to a run says the digest of its row. A row of another digest gives no step and takes no command but its end.
 `audit verify` compares every row with all of its entries; this looks at the last of them, so it can be asked in every call.
 
+The gates of phases as runs see them: gates of the core, of the kind review.
 A gate that a run asks for holds the end of its phase, in whatever dialect that is worked on, and stays when the run is over. Its row
 says whether it is open; what a reviewer found, and nobody has answered, stands in `gate_evidence`.
 """

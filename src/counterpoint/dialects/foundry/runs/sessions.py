@@ -1,5 +1,6 @@
 """Watches and commands runs.
 
+Pauses, resumes and ends unattended runs.
 Each command is one entry of the ledger, about the spec, with its run among the facts; and one of the journal. What a person reviewed of
 a gate is a verdict of the core besides, under all rules of verdicts.
 """

@@ -1,5 +1,6 @@
 """Starts runs, and bases them on a changed spec.
 
+Rebases unattended runs on specs that were changed meanwhile.
 What a run knows of its spec is what the document said at a place of the ledger, which is there for ever. What was satisfied in phases that
 nobody touched stays; every other gate is judged afresh.
 """

@@ -1,5 +1,6 @@
 """Goes through a run step by step, and says again what was said.
 
+Decides the next step of a run, issues it, and takes what is reported of it.
 A call is (1) looked at without writing: is its report good, and how does the tree differ; then, in one transaction, (2) looked
 at again, for another may have been faster, (3) its task is completed by the rules of every task, (4) the gate of its phase
 is judged, (5) the report is taken and what comes next is decided and issued, in one entry, and (6) the task of that is taken

@@ -1,5 +1,6 @@
 """Issues the steps of a run, and takes their reports.
 
+Loads a run with all that the rules need to know of it.
 To judge a report a few rows are read; to decide on the next step, the whole spec.
 """
 

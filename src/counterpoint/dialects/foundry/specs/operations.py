@@ -1,5 +1,6 @@
 """Makes, reads, heads and moves specs.
 
+Moves of specs between folders: activated, completed, archived and restored.
 Rules: (1) which folder a spec is in follows from its root and its labels; one that is pending stays so until it is activated,
 whatever is begun in it.
 (2) Work in a spec that leaves the folder `active` is released first: nobody works in a spec that waits, and what others

@@ -1,5 +1,6 @@
 """Adds, moves, links, edits and removes tasks.
 
+Dependencies of nodes: added, removed, and listed.
 Rules: (1) `blocks` and `blocked_by` are one edge of the core, told from either end. (2) `depends` holds nothing back: it is
 kept with the node that has it. (3) A research node stops what waits for it only where its `blocking_mode` is hard: any other
 edge from it is kept as a soft one. (4) No circle of either sort is made.

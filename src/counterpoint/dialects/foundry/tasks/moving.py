@@ -1,10 +1,12 @@
 """Begins and ends tasks, and runs their checks.
 
+Starting, completing, blocking and unblocking nodes.
 Rules: (1) whoever starts a node holds it: nobody else starts or completes it before it was given back. (2) A node that is
 ready but was not started is taken up and completed in one. (3) The last task below a task completes that one too,
 unless something of its own is in the way; phases close by themselves. (4) What is blocked is nobody's: it is given back
 with the word, and pending once that is resolved. (5) A node that awaits a verdict was handed in, and is not completed.
 
+Verifications: results are stored, and commands of nodes are run.
 Rules: (1) a node's own command is run, and another only where the node has none. (2) It runs under the project's rules for
 commands, without a shell, and leaves a signed receipt. (3) A node without a command is for people: it says `manual`.
 """

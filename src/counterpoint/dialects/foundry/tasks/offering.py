@@ -1,5 +1,6 @@
 """Offers tasks, one by one and in batches.
 
+Nodes that can be started next, with their context.
 Rules: (1) tasks, subtasks, verifications and research are offered, the children of a task before the task itself. (2) Phases
 that were begun come before those that are pending, each in its order, and so do the nodes in them: by their places in
 the tree, never by their ids. (3) Nothing is offered that waits, that is blocked, or that anybody holds. (4) Only what is

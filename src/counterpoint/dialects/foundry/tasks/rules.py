@@ -1,5 +1,6 @@
 """What tasks may hold, how they go into batches, and what is told about them.
 
+Choosing tasks that can be worked on at the same time.
 Two tasks are independent if neither depends on the other, hard or soft, and if the files they name cannot be the
 same. A task that names no file may touch any, so it is worked on alone. The first task is given even if it is
 larger than the budget: left out, it would never be given.

@@ -20,8 +20,7 @@ from counterpoint.dialects.paging import PAGE, clip, pages_of, sparse
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import NotFound
 from counterpoint.protocol.actions import action, of_actions
-from counterpoint.protocol.prompts import prompt
-from counterpoint.protocol.resources import resource
+from counterpoint.protocol.resources import prompt, resource
 
 EntryType = Annotated[
     Literal["status_change", "deviation", "blocker", "decision", "note"],

@@ -14,8 +14,7 @@ from counterpoint.dialects.native.tools.show import present_entry, show
 from counterpoint.dialects.native.words import Id, item_id
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import NotFound
-from counterpoint.protocol.prompts import prompt
-from counterpoint.protocol.resources import resource
+from counterpoint.protocol.resources import prompt, resource
 
 _JSON = "application/json"
 _LATEST = 30

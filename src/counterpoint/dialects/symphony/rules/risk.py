@@ -1,4 +1,6 @@
-"""How risky a change is, from its size, the paths it touches and its gates.
+"""How risky a change is, and which gates it needs.
+
+How risky a change is, from its size, the paths it touches and its gates.
 
     part        points   of
     lines       0–40     changed lines, in full at `high_lines`
@@ -9,16 +11,25 @@
 Level `high` if and only if lines ≥ `high_lines`, files ≥ `high_files`, a sensitive path is touched or a
 required gate failed. Otherwise `low` if and only if lines ≤ `low_lines` and files ≤ `low_files`.
 Otherwise `medium`. Of one command the result that the server measured counts, not the claimed one.
+
+Commands of gates: one program and its arguments, or a line for a shell.
+Rule 1: a command is read as a POSIX shell would cut it into words, quotes and backslashes included. Rule 2: a
+text with an operator (`&&`, `|`, `;`, `>`, …), a variable that is set before the program, a variable or a substitution outside of single quotes, or with a word
+of nothing but operators, even in quotes, means something else than its words; so it is run by `sh -c`. Rule 3: what
+a project may have run is judged as any command: a person trusts `sh`, `-c` and the text, or lists no such command.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from counterpoint.core.rules.areas import covers
 from counterpoint.core.rules.wording import few
+from counterpoint.dialects.symphony.nouns import Policy, PolicyEdit
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.kernel.plurals import agree, counted
 
@@ -207,3 +218,75 @@ def _gate_reasons(
         yield f"only claimed by the agent, not run by the server: {few(claimed)}"
     else:
         yield f"{agree(len(results), 'gate result', 'was')} measured by the server"
+
+
+def list_relaxed_parts(before: Policy, edit: PolicyEdit) -> list[str]:
+    """Return the names of the parts that an edit relaxes.
+
+    Relaxed is: a gate that is removed or optional, a path that is no longer sensitive, a higher threshold, a removed phase.
+    Any other wording of the judges' instructions counts as relaxed, since no program can compare it.
+    """
+    less_by_part = {
+        "gates": edit.gates is not None and not _gates(before) <= _demands_of(edit),
+        "sensitive paths": edit.sensitive_paths is not None
+        and not set(before.sensitive_paths) <= set(edit.sensitive_paths),
+        "thresholds": edit.thresholds is not None
+        and _is_higher(before.thresholds, edit.thresholds),
+        "phases": edit.phases is not None and not set(before.phases) <= set(edit.phases),
+        "instructions of judges": edit.instructions.get("judge", before.instructions.get("judge"))
+        != before.instructions.get("judge"),
+    }
+    return [name for name, is_less in less_by_part.items() if is_less]
+
+
+def _gates(policy: Policy) -> set[tuple[str, bool]]:
+    return {(gate.command, gate.required) for gate in policy.gates}
+
+
+def _demands_of(edit: PolicyEdit) -> set[tuple[str, bool]]:
+    demands = {(gate.command, gate.required) for gate in edit.gates or ()}
+    # A required gate also satisfies the demand for an optional one.
+    return demands | {(command, False) for command, _ in demands}
+
+
+def _is_higher(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
+    was, now = thresholds_of(dict(before)), thresholds_of(dict(after))
+    return any(getattr(now, name) > getattr(was, name) for name in THRESHOLDS)
+
+
+_OPERATORS = frozenset("|&;<>()`\n")
+_ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_HINT = "Write a program with its arguments, or a line for a shell."
+
+
+def argv_of(command: str) -> tuple[str, ...]:
+    """Return the argument list of a command; InvalidInput if it cannot be read, or is empty."""
+    reader = shlex.shlex(command, posix=True, punctuation_chars="|&;<>()`\n")
+    reader.whitespace = " \t"
+    reader.whitespace_split = True
+    reader.commenters = ""
+    try:
+        words = tuple(reader)
+    except ValueError as fault:
+        raise InvalidInput(f"{command[:200]!r} cannot be read: {fault}", hint=_HINT) from fault
+    if not words or not command.strip():
+        raise InvalidInput("the command is empty", hint=_HINT)
+    is_shells = any(word and set(word) <= _OPERATORS for word in words) or _has_variable(command)
+    if is_shells or _ASSIGNS.match(words[0]):
+        return "sh", "-c", command
+    return words
+
+
+def _has_variable(command: str) -> bool:
+    """Return whether a `$` stands where a shell would replace it."""
+    quote, is_escaped = "", False
+    for letter in command:
+        if is_escaped:
+            is_escaped = False
+        elif letter == "\\" and quote != "'":
+            is_escaped = True
+        elif letter in "'\"" and quote in {"", letter}:
+            quote = "" if quote else letter
+        elif letter == "$" and quote != "'":
+            return True
+    return False

@@ -20,7 +20,7 @@ from counterpoint.dialects.paging import (
     size_of,
     sparse,
 )
-from counterpoint.dialects.symphony.nouns.learnings import LearningQuery
+from counterpoint.dialects.symphony.nouns import LearningQuery
 from counterpoint.dialects.symphony.scope import tools_of
 from counterpoint.dialects.symphony.verbs.learnings import Learnings
 from counterpoint.dialects.symphony.verbs.policies import Policies

@@ -12,8 +12,8 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.continuing import lost
 from counterpoint.dialects.paging import sparse
 from counterpoint.dialects.symphony.envelope import PHRASES
-from counterpoint.dialects.symphony.nouns.issues import IssueDraft
-from counterpoint.dialects.symphony.nouns.issues import Reported as Word
+from counterpoint.dialects.symphony.nouns import IssueDraft
+from counterpoint.dialects.symphony.nouns import Reported as Word
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.transfer import Transfer
 from counterpoint.dialects.symphony.words import (

@@ -23,13 +23,13 @@ from counterpoint.core.model.rows import REDACTED, load_object
 from counterpoint.core.rules.wording import kept
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import sparse
-from counterpoint.dialects.symphony.nouns.learnings import TestRun
-from counterpoint.dialects.symphony.rules.handing import report_of
+from counterpoint.dialects.symphony.nouns import TestRun
+from counterpoint.dialects.symphony.rules.contracts import report_of
 from counterpoint.dialects.symphony.tools.phases import ALL, claim_header, verdict_header
 from counterpoint.dialects.symphony.tools.project import policy_json
+from counterpoint.dialects.symphony.verbs.learnings import TEST_HEALTH, Surveys, test_run
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.policies import Policies
-from counterpoint.dialects.symphony.verbs.surveys import TEST_HEALTH, Surveys, test_run
 from counterpoint.dialects.symphony.words import present_id
 from counterpoint.dialects.whole import Written, written_record
 from counterpoint.kernel.canonical import Json, load

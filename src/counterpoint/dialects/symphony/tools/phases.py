@@ -1,4 +1,4 @@
-"""The tools `complete_phase`, `approve_phase` and `reject_phase`."""
+"""The tools of phases, and the workspace they begin in."""
 
 from __future__ import annotations
 
@@ -10,20 +10,40 @@ from counterpoint.core.model.filters import Judgment
 from counterpoint.core.model.journal import Submission
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip, sparse
-from counterpoint.dialects.symphony.nouns.phases import (
+from counterpoint.dialects.symphony.nouns import (
     MARKER,
     RESULTS,
     Claimed,
     Confidence,
     PhaseReport,
     PhaseVerdict,
+    Workspace,
 )
-from counterpoint.dialects.symphony.rules.handing import report_of
-from counterpoint.dialects.symphony.tools.workspace import require_workspace
+from counterpoint.dialects.symphony.rules.contracts import report_of
 from counterpoint.dialects.symphony.verbs.phases import Phases
+from counterpoint.dialects.symphony.verbs.workspaces import Workspaces
 from counterpoint.dialects.symphony.words import Lines, Said, Text, bound
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
+
+
+@tool(reads=True)
+def verify_workspace(call: Call) -> Json:
+    """Verify that this is the worktree of the current issue; do this first."""
+    workspace = require_workspace(call)
+    return {
+        "valid": True,
+        "path": workspace.path,
+        "issue": workspace.identifier,
+        "branch": workspace.branch,
+        "message": "Workspace verified: you are in the right worktree.",
+    }
+
+
+def require_workspace(call: Call) -> Workspace:
+    """Return the worktree of the current issue; Conflict with the way back if this is another."""
+    return call.core.use(Workspaces).verify(MARKER, bound(call))
+
 
 Phase = Annotated[str, Field(min_length=1, max_length=64)]
 Place = Annotated[str, Field(max_length=1_000)]

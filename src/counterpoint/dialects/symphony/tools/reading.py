@@ -30,7 +30,7 @@ from counterpoint.dialects.paging import (
     sparse,
 )
 from counterpoint.dialects.symphony.envelope import PHRASES
-from counterpoint.dialects.symphony.nouns.issues import IssueDetails, IssueView
+from counterpoint.dialects.symphony.nouns import IssueDetails, IssueView
 from counterpoint.dialects.symphony.tools.given import (
     GIVEN,
     has_no_issue,
@@ -48,10 +48,10 @@ from counterpoint.dialects.symphony.tools.phases import (
 from counterpoint.dialects.symphony.tools.requests import brief_request
 from counterpoint.dialects.symphony.tools.runs import runs_of
 from counterpoint.dialects.symphony.verbs.issues import Issues
+from counterpoint.dialects.symphony.verbs.learnings import Surveys
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.verbs.queries import MOVED_TO
 from counterpoint.dialects.symphony.verbs.requests import Requests
-from counterpoint.dialects.symphony.verbs.surveys import Surveys
 from counterpoint.dialects.symphony.words import (
     STATES,
     Cursor,

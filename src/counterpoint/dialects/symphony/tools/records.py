@@ -12,7 +12,7 @@ from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.continuing import lost
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, part_of_list, sparse
 from counterpoint.dialects.symphony.envelope import PHRASES
-from counterpoint.dialects.symphony.nouns.learnings import (
+from counterpoint.dialects.symphony.nouns import (
     Coverage,
     Learning,
     LearningDraft,
@@ -22,8 +22,7 @@ from counterpoint.dialects.symphony.nouns.learnings import (
     TestTrend,
 )
 from counterpoint.dialects.symphony.tools.parts import coverage_id
-from counterpoint.dialects.symphony.verbs.learnings import Learnings
-from counterpoint.dialects.symphony.verbs.surveys import Surveys
+from counterpoint.dialects.symphony.verbs.learnings import Learnings, Surveys
 from counterpoint.dialects.symphony.words import (
     Concept,
     Count,

@@ -12,13 +12,8 @@ from counterpoint.core.model.rows import REDACTED
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import clip, sparse
 from counterpoint.dialects.progress import watching
-from counterpoint.dialects.symphony.nouns.requests import (
-    DIFF_LIMIT,
-    ChangeRequest,
-    ClaimedGate,
-    Proposal,
-)
-from counterpoint.dialects.symphony.tools.workspace import require_workspace
+from counterpoint.dialects.symphony.nouns import DIFF_LIMIT, ChangeRequest, ClaimedGate, Proposal
+from counterpoint.dialects.symphony.tools.phases import require_workspace
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.dialects.symphony.verbs.requests import Requests
 from counterpoint.dialects.symphony.words import Line, Text, bound, status_of

@@ -13,7 +13,7 @@ from counterpoint.core.model.runs import NOT_TOLD, EventFilter, Run, StreamEvent
 from counterpoint.core.rules.runs import EventType
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, part_of_list, sparse
-from counterpoint.dialects.symphony.nouns.issues import RUNS, IssueDetails
+from counterpoint.dialects.symphony.nouns import RUNS, IssueDetails
 from counterpoint.dialects.symphony.verbs.phases import Phases
 from counterpoint.dialects.symphony.words import Id, parse_issue
 from counterpoint.kernel.canonical import Json, load, object_of

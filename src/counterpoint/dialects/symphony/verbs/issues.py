@@ -31,7 +31,7 @@ from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.symphony.nouns.issues import (
+from counterpoint.dialects.symphony.nouns import (
     DEPTH,
     RUNS,
     IssueDetails,
@@ -39,8 +39,12 @@ from counterpoint.dialects.symphony.nouns.issues import (
     IssueView,
     Reported,
 )
-from counterpoint.dialects.symphony.rules.labels import phase_of, with_phase
-from counterpoint.dialects.symphony.rules.profiles import may_send_back, most_issues
+from counterpoint.dialects.symphony.rules.issues import (
+    may_send_back,
+    most_issues,
+    phase_of,
+    with_phase,
+)
 from counterpoint.dialects.symphony.verbs import queries
 from counterpoint.dialects.symphony.verbs.policies import policy_of
 from counterpoint.kernel.errors import IllegalMove, InvalidInput, QuotaExceeded

@@ -3,17 +3,22 @@
 A learning is a record of its item. What is searched of it, in this order, is the pattern (which is
 its title as far as it fits), what it applies to, its context and its kind; its details keep each apart,
 with its quality. A person's word that it is right is the status `verified` of its record.
+
+Surveys: which files were looked through and why, and how the tests moved.
+Rule 1: a file and a concept have one answer in a project, the latest; the ledger keeps the earlier
+ones. Rule 2: every run of the tests is a record; the trend is of the project's last ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from counterpoint.core.model.filters import Note
-from counterpoint.core.model.journal import Record
+from counterpoint.core.model.journal import Record, StateEntry
 from counterpoint.core.model.rows import Prose, load_object
+from counterpoint.core.model.work import Item
 from counterpoint.core.operations.finding.hits import meaning_of
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
@@ -21,14 +26,18 @@ from counterpoint.core.operations.recording.context import Context, Ports
 from counterpoint.core.operations.recording.unit import joined, recording
 from counterpoint.core.ports.store import Hit, Reading
 from counterpoint.core.rules.fitting import asked_words
-from counterpoint.dialects.symphony.nouns.learnings import (
+from counterpoint.dialects.symphony.nouns import (
+    Coverage,
+    Covered,
     Learning,
     LearningDraft,
     LearningHit,
     LearningQuery,
     SavedLearning,
+    TestRun,
+    TestTrend,
 )
-from counterpoint.dialects.symphony.rules import quality, ranking
+from counterpoint.dialects.symphony.rules import quality
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Conflict, InvalidInput
@@ -80,7 +89,7 @@ class Learnings:
                 hits_by_key[f"{project}/{learning.record.id}"] = learning, hit
         matches = [_match(key, learning, hit) for key, (learning, hit) in hits_by_key.items()]
         with self._context.reading() as view:
-            ranked = ranking.order(
+            ranked = quality.order(
                 words, matches, view.stems, min_quality=query.min_quality, limit=query.limit
             )
         return [_present(hits_by_key[ranked_match.key][0], ranked_match) for ranked_match in ranked]
@@ -182,7 +191,7 @@ def _near(view: Reading, draft: LearningDraft) -> tuple[Learning, ...]:
 def _candidates(query: LearningQuery) -> int:
     """Return how many are ranked: twice as many as are asked for; more if some may fall away."""
     few = max(2 * query.limit, _FEW)
-    return ranking.CANDIDATES if query.min_quality else min(few, ranking.CANDIDATES)
+    return quality.CANDIDATES if query.min_quality else min(few, quality.CANDIDATES)
 
 
 def _hits(
@@ -203,8 +212,8 @@ def _hits(
     return [(learning_of(rows[hit.key]), hit) for hit in hits if hit.key in rows]
 
 
-def _match(key: str, learning: Learning, hit: Hit) -> ranking.Match:
-    return ranking.Match(
+def _match(key: str, learning: Learning, hit: Hit) -> quality.Match:
+    return quality.Match(
         key=key,
         relevance=hit.score,
         texts={
@@ -218,8 +227,123 @@ def _match(key: str, learning: Learning, hit: Hit) -> ranking.Match:
     )
 
 
-def _present(learning: Learning, ranked: ranking.Ranked) -> LearningHit:
+def _present(learning: Learning, ranked: quality.Ranked) -> LearningHit:
     fields: dict[str, Any] = {
         name: getattr(ranked, name) for name in ("score", "relevance", "place", "quality", "fields")
     }
     return LearningHit(learning=learning, **fields)
+
+
+_SCOPE: Final = "coverage:"
+_CATEGORY: Final = "coverage"
+TEST_HEALTH: Final = "test_health"
+"""The kind of the records of runs of the tests."""
+_TREND: Final = 20
+
+
+class Surveys:
+    """Verbs for what was looked through and how the tests stand."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def cover(self, coverage: Coverage) -> Covered:
+        """Note that a file was looked through; what was noted before is replaced.
+
+        Raises PathOutside, NotFound for the item, InvalidInput if issues were found and none is named.
+        """
+        if coverage.status == "has_issues" and not coverage.item:
+            raise InvalidInput(
+                "the file has issues, but no ticket is named", hint="Make one and name it."
+            )
+        path = self._context.ports.evidence.contain(self._context.caller.root, coverage.path)
+        scope = f"{_SCOPE}{coverage.concept}"
+        value: dict[str, Json] = {
+            name: content
+            for name, content in asdict(coverage).items()
+            if content and name not in {"path", "concept"}
+        }
+        with recording(self._context, "coverage.recorded") as change:
+            change.open_session()
+            if coverage.item:
+                change.get(Item, coverage.item)
+            before = change.find(StateEntry, scope, path)
+            entry = StateEntry(
+                project=self._context.project,
+                scope=scope,
+                name=path,
+                value=Prose(canonical.dump_any(value)),
+                version=before.version + 1 if before else 1,
+                agent=self._context.caller.actor.name,
+                updated_at=change.now,
+                category=_CATEGORY,
+                description=Prose(""),
+            )
+            change.put(entry)
+            change.add_facts(path=path, concept=coverage.concept, status=coverage.status)
+            was = _covered(before).coverage.status if before else ""
+            return Covered(
+                coverage=_covered(entry).coverage,
+                agent=entry.agent,
+                at=entry.updated_at,
+                before=was,
+            )
+
+    def coverage(self, concept: str, after: str = "", limit: int = 50) -> list[Covered]:
+        """Return which files were looked through with a question in mind, by path, beyond a path."""
+        beyond = (after,) if after else ()
+        with self._context.reading() as view:
+            rows = view.select(
+                StateEntry, scope=f"{_SCOPE}{concept}", order="name", after=beyond, limit=limit
+            )
+        return [_covered(row) for row in rows]
+
+    def tested(self, run: TestRun, item: str = "") -> tuple[Record, TestTrend]:
+        """Note how a run of the tests came out; answer the record and the trend with it; NotFound."""
+        details = {name: value for name, value in asdict(run).items() if value not in {None, ""}}
+        note = Note(
+            kind=TEST_HEALTH,
+            item=item,
+            body=f"{run.tests} tests",
+            details=details,
+        )
+        record = Journal(self._context).append(note)
+        return record, self.trend()
+
+    def trend(self, item: str = "") -> TestTrend:
+        """Return how the tests have moved over the last runs, of one item if it is named."""
+        only = {"item": item} if item else {}
+        with self._context.reading() as view:
+            rows = view.select(Record, kind=TEST_HEALTH, order="number desc", limit=_TREND, **only)
+        runs = tuple(test_run(row) for row in reversed(rows))
+        last = runs[-1] if runs else TestRun(tests=0)
+        before = runs[-2] if len(runs) > 1 else last
+        first = runs[0] if runs else last
+        return TestTrend(
+            runs=runs,
+            since_last=last.tests - before.tests,
+            since_first=last.tests - first.tests,
+            slower_ms=_difference(last.milliseconds, before.milliseconds),
+        )
+
+    def covered(self, concept: str, path: str) -> Covered | None:
+        """Return what was noted last of a file for a concept, if anything was."""
+        with self._context.reading() as view:
+            entry = view.find(StateEntry, f"{_SCOPE}{concept}", path)
+        return _covered(entry) if entry is not None else None
+
+
+def _difference(last: int | None, before: int | None) -> int | None:
+    return None if last is None or before is None else last - before
+
+
+def _covered(entry: StateEntry) -> Covered:
+    stored: dict[str, Any] = {"status": "covered", **load_object(entry.value)}
+    coverage = Coverage(path=entry.name, concept=entry.scope.removeprefix(_SCOPE), **stored)
+    return Covered(coverage=coverage, agent=entry.agent, at=entry.updated_at)
+
+
+def test_run(record: Record) -> TestRun:
+    """Return the run of the tests that a record is of."""
+    details: dict[str, Any] = {"tests": 0, **load_object(record.details)}
+    return TestRun(**details)

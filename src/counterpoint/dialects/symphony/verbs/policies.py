@@ -10,16 +10,14 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import loosen_project
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.dialects.symphony.nouns.policy import (
+from counterpoint.dialects.symphony.nouns import (
     GATES_LIMIT,
     INSTRUCTIONS_LIMIT,
     GateCommand,
     Policy,
     PolicyEdit,
 )
-from counterpoint.dialects.symphony.rules.commands import argv_of
-from counterpoint.dialects.symphony.rules.policy import list_relaxed_parts
-from counterpoint.dialects.symphony.rules.risk import thresholds_of
+from counterpoint.dialects.symphony.rules.risk import argv_of, list_relaxed_parts, thresholds_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput

@@ -28,28 +28,26 @@ from counterpoint.core.operations.reviews import hand_in
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.wording import few, spoken_of
-from counterpoint.dialects.symphony.nouns.phases import MARKER
-from counterpoint.dialects.symphony.nouns.policy import GateCommand, Policy
-from counterpoint.dialects.symphony.nouns.requests import (
+from counterpoint.dialects.symphony.nouns import (
     DIFF_LIMIT,
     GATE_OUTPUT,
+    MARKER,
     ChangeRequest,
     ClaimedGate,
+    GateCommand,
+    Policy,
     Proposal,
 )
-from counterpoint.dialects.symphony.rules.commands import argv_of
 from counterpoint.dialects.symphony.rules.diffs import Diff, parse
 from counterpoint.dialects.symphony.rules.risk import (
     GateResult,
+    argv_of,
     judge,
     sensitive_paths,
     thresholds_of,
 )
-from counterpoint.dialects.symphony.verbs.authors import (
-    bring_to_review,
-    take_in_hand,
-)
 from counterpoint.dialects.symphony.verbs.policies import policy_of
+from counterpoint.dialects.symphony.verbs.queries import bring_to_review, take_in_hand
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import (
     Conflict,

@@ -46,8 +46,8 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.independence import suffices
 from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
-from counterpoint.dialects.symphony.nouns.issues import TransferredIssue
-from counterpoint.dialects.symphony.rules import labels as meaning
+from counterpoint.dialects.symphony.nouns import TransferredIssue
+from counterpoint.dialects.symphony.rules import issues as meaning
 from counterpoint.dialects.symphony.rules.contracts import artifact_place
 from counterpoint.dialects.symphony.verbs import queries
 from counterpoint.dialects.symphony.verbs.policies import policy_of

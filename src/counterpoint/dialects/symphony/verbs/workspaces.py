@@ -19,7 +19,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.handover import tree_of
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.wording import spoken_of
-from counterpoint.dialects.symphony.nouns.phases import Workspace
+from counterpoint.dialects.symphony.nouns import Workspace
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import Conflict, InvalidInput, NotFound, PathOutside
 

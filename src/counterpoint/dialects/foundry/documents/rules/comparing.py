@@ -1,8 +1,10 @@
 """How two documents differ.
 
+What has to be done so that a spec becomes as a wanted document says.
 Two parts: the structure, from the root down, and what the nodes hold, which is asked again once the structure stands. What is
 derived is no difference: counts, progress, the status of what has children but for its blockers, and when something ended.
 
+What differs between two documents of a spec, node by node and field by field.
 Metadata and dependencies are compared key by key. What the spec has outside of its nodes is told as a node `spec`,
 without `last_updated`, which every writing sets. Long values are cut: a difference is for reading, the documents are
 there to be asked.

@@ -1,5 +1,6 @@
 """How files are mended when they come in, and told apart from what was written.
 
+Entries of a journal that others wrote, as the ledger keeps them.
 What an entry has and a record of the ledger has no place for is kept in its metadata under `AS_IMPORTED`. So an entry
 that was written out comes in as the same.
 
@@ -8,6 +9,7 @@ the format says is kept in the metadata of its node, or of the document, under `
 is not. (3) So are dependencies and children that there are not, which only a person could mend otherwise. (4) Derived
 values are derived again and kept nowhere. What is left then is refused by whoever makes a spec of the document (nodes/rules/tree.py).
 
+The record of the files of specs, and the meaning of a file that differs from it.
 A file is ours if it has the SHA-256 that was written last, or was to be written when the process ended. Any other is an edit: it is
 applied if the ledger has not moved for that spec since, and it was made from what was written last or from something later: whoever
 edits by hand keeps the `last_updated` that he opened. Any other is a conflict, which is told and left alone. So is a file

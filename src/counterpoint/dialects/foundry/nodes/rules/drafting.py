@@ -1,6 +1,6 @@
 """A document as the draft of a spec, and what is set once its items have ids.
 
-`document_of` (rules/nodes.py) is the way back. What comes out again as it came in: ids, titles, order, types, statuses, all
+`document_of` (nodes/rules/progress.py) is the way back. What comes out again as it came in: ids, titles, order, types, statuses, all
 metadata, dependencies of each sort, the journal, when it was generated, and fields that nobody knows. What does not:
 
 1. What is derived: counts, progress, the current phase, `last_updated`, the status of what has children, and both sides of a

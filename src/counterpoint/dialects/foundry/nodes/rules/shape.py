@@ -1,9 +1,11 @@
 """What values of a document look like, and how its numbers, versions and folders are read.
 
+How specs and their nodes are numbered and named, and in which order they stand.
 A spec is `{slug}-{YYYY-MM-DD}-{NNN}`; NNN counts the specs of a name on a day. A node's id tells where it was made:
 `phase-2`, `task-2-3` in it, `task-2-3-1` below that, `verify-2-1`, `research-2-1`. It keeps its id when it moves.
 The next number is one more than the highest there is, so that no number means two things while both can be seen.
 
+The words and limits of a spec's document, and how untrusted JSON is read.
 A document is any JSON: whatever is not of the type that is asked for reads as empty. Nothing here recurses, so
 that no document is deep enough to stop the server.
 
@@ -11,6 +13,7 @@ A file is refused before it is parsed if it (1) has more than `FILE_LIMIT` bytes
 colons and opening brackets, of which each value but the first has one before it, or more than `FILE_NESTING_LIMIT` levels; and then if (3) it is
 no JSON in UTF-8, or (4) an object has a name twice, of which one would be lost without a word.
 
+What names a version of a spec: a position in the ledger, or a time.
 A time is ISO 8601, or as backups of foundry were named (`20251227T120000`, `2025-12-27T12-00-00.123456`); without an
 offset it is UTC.
 """

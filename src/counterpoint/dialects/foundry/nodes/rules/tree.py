@@ -1,12 +1,15 @@
 """The tree of a document: what it refers to, counts, and cannot be without.
 
+The tree that the nodes of a document make, and the circles of a graph.
 Each node has at most one owner: its parent, if that lists it; else the first node that lists it. So no node is
 counted twice, and every walk takes a time that grows with the document. Nodes whose owners go in a circle are apart.
 
+Derived fields of a document: counts, statuses and progress.
 A leaf counts as one task, completed or not; a parent as all leaves below it. A parent is completed if all of them are,
 in progress if some are or a child is in progress, and pending otherwise; one that is blocked or archived stays so, and
 one with nothing to count stays as it is said to be. The spec is blocked if any node is.
 
+What keeps a document from being a spec: every fault together, with its place.
 The codes are those of validation. What can be mended without a question keeps nothing from being taken in.
 """
 

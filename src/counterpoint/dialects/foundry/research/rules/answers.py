@@ -1,8 +1,10 @@
 """What models are asked, and how answers about ideas and thoughts are read.
 
+Ideas of an ideation: taken in, grouped, scored and chosen.
 Rule 1: ids are given here, and what a model says of an id that there is not counts for nothing. Rule 2: a score is from 0 to 1; that of
 a group is the mean of its ideas that have one.
 
+Hypotheses of an investigation, judged by the evidence that is named.
 Rule 1: a hypothesis that is known is changed, and keeps its evidence; another one gets the next id. Rule 2: without evidence for it a
 hypothesis is a speculation, whatever a model calls it. Rule 3: an investigation has converged at its last step, or once every hypothesis is sure.
 """

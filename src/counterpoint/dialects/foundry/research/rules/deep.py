@@ -1,9 +1,11 @@
 """How deep research is planned, ranked, asked and cited.
 
+Deep research as a fold of its steps: where it is, and what to do next.
 A round looks for each of its queries, takes pages up, reads them and writes a report; what is missing then is looked for in the next. Rule 1: all that is known of a
 study is in its steps, so that whoever takes it up goes on where the last step was. Rule 2: a page is a source, with a number, if and only if
 there are words of it. Rule 3: a finding counts that names sources which are there. Rule 4: one address is taken up once.
 
+Citations of a report, held against what was really taken up.
 Rule 1: a number in brackets stands if there is a source of it; else it goes, and is told. Rule 2: an address stands if it is that of a source. Rule 3: which sources there are is
 written here, never by a model.
 """

@@ -1,9 +1,11 @@
 """How the answers of reviewers are read and written down.
 
+What several reviewers come to, and what of a verdict its own findings allow.
 Rule 1: a verdict stands if enough reviewers gave it; where none does, one more is asked, and then the strictest of all counts. Rule 2: a
 verdict is never milder than what its reviewer has found: so words that talk a model into a verdict are not enough. Rule 3: what a
 model says makes the verdict of the rules stricter, and never milder.
 
+Remarks of reviewers: made one of several, written, read and turned into calls.
 A remark stands in one of five sections, as clients of foundry know them. Rule 1: the same remark of several reviewers is one, with the
 names of all. Rule 2: what is written is read again: nothing that a remark says can begin a section or another remark.
 """

@@ -1,5 +1,7 @@
 """What reviewers are shown, and the form of their answers.
 
+The reviewer that needs no model: it compares promises with what is seen.
+
     finding               when                                                          weight
     task_open             a task is not completed                                       fail
     task_left             it was skipped, or ended in part                              warn
@@ -18,10 +20,12 @@
 
 The verdict is the heaviest of all; notes weigh nothing.
 
+The forms of reviews by models, and what is wrong with an answer of another.
 Rule 1: an answer is one JSON object and nothing beside it; a fence around all of it is no part of it. So nothing that a model quotes
 from what it reviews is ever taken for its verdict. Rule 2: it has every part of its form, no other and none twice, and no word that the form does
 not have. Rule 3: what is too long is cut: that is no fault.
 
+What reviewers of work are shown: a spec, differences and files, within limits.
 Names of files are words of others too, and stand inside the marks of data.
 """
 

@@ -1,5 +1,6 @@
 """What a run may be told, and what its gates and counters say.
 
+Gates of phases in a run: what opens them, and what proves that it did.
 gate           asked of a phase             opened by
 fidelity       with a verify node           a verdict that the policy lets pass, or a person under the policy `manual`
 manual_review  without one                  a person who has seen what the reviewer found, whatever the policy
@@ -9,6 +10,7 @@ strict   pass           warn, fail    –
 lenient  pass, warn     fail          –
 manual   –              –             every verdict
 
+What the outcomes of steps do to the counters of a run.
 step                       outcome            consecutive errors   retries
 implement_task,            success            none again           –
 execute_verification       failure            one more             one more of the task
@@ -18,6 +20,7 @@ address_fidelity_feedback  success            none again           –
 run_fidelity_gate          no pass            –                    one more of the phase
 pause, complete_spec       any                –                    –
 
+How much of its context an agent has used: measured, reported or estimated.
 What counts, in this order: a file beside the agent's sandbox that is fresh; what the agent said; an estimate. The
 estimate is the last reported use plus a share for each step since then. It is never the base of another estimate, so a
 run that reports 20 % each time stays there, and one that reports nothing is at the share of its steps, no more. A report

@@ -1,5 +1,7 @@
 """Which step is next, and how it is told.
 
+What an unattended run does next, as rules in the order they are asked.
+
     before  0–3   a report is judged and recorded (`results`, `counting`, `gating.after_verdict`)
     4             the spec is gone, a row is not as it was written, or the structure has changed: the run fails
     5             the run is over, or paused
@@ -17,8 +19,10 @@ is asked. That the items of tasks are completed with their reports leaves nothin
 calls 4b, to forget completions that the spec no longer knows. The limit of tasks holds back another task only:
 reviews and the end of the last one are still issued.
 
+The calls that a step requires of an agent, in their order.
 Every call that changes the spec names the session, which is what its write lock asks for.
 
+Answers about a run for an agent and its supervisor.
 An answer is stored with the report that it was for, without proofs: these are derived when it is sent.
 """
 

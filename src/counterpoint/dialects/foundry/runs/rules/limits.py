@@ -1,8 +1,10 @@
 """The limits of a run, and what each role may.
 
+The limits, policies and postures of an unattended run, and marks for what models are asked.
 What is given wins in this order: the arguments of the call, the configuration, the posture, the default. Every
 fault of both is told at once, each as `{path, problem}`.
 
+What each role of a process may call, and when it has to wait.
 role             may call
 maintainer       everything
 autonomy_runner  what a run needs from its start to its end, each call that its instructions name included; what changes a
@@ -12,6 +14,7 @@ observer         what only reads
 A call is named as it is made: tool, action and command, `task session start`. A role narrows what a caller may do; it gives
 nothing to whom the server gives nothing. Ten refusals within a minute close the door for five seconds.
 
+What the settings and the file of a project define for unattended runs.
 `foundry-mcp.toml` has `profile` in [autonomy_posture], what runs begin with in [autonomy_session_defaults], and `role`,
 `allow_lock_bypass` and `allow_gate_waiver` in [autonomy_security]. Variables `FOUNDRY_MCP_AUTONOMY_DEFAULT_…` and
 `FOUNDRY_MCP_AUTONOMY_SECURITY_…` go before it, and what a connection was started with before both. A role or a posture that there is not gives the least.

@@ -1,5 +1,7 @@
 """How the report of a step is judged.
 
+Receipts that prove that a verification ran.
+
     {command_hash, exit_code, output_digest, issued_at, step_id}
 
 Valid if and only if (1) it has these fields and no others, each of its form: both digests 64 lower-case hex digits, the exit
@@ -7,6 +9,8 @@ code a whole number, the time with an offset; (2) it is of the step that is repo
 issued with; (3) its time lies between the issue of the step and five minutes from now; (4) a success has exit code 0;
 (5) the server has a receipt of its own, since the step was issued, with the same command, code, output and time. A
 verification without a command needs none.
+
+Reports of steps, judged before anything comes of them.
 
     what is wrong                                               code
     nothing was reported while a step is out                    STEP_RESULT_REQUIRED
@@ -23,6 +27,7 @@ verification without a command needs none.
 All of it is judged before the proof is used up, so that a wrong field can be corrected and reported with the same proof.
 A report that was taken is known by its digest: made again within the grace, it hears its answer again.
 
+The structure of a spec that a run works on, and what a change means.
 The digest is SHA-256 over canonical JSON of the phases in their order and of each task with its phase, both by the ids of
 their nodes: titles, metadata and states do not count. Everything below the root that is no phase is a task here.
 """

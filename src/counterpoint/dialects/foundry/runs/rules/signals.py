@@ -1,5 +1,6 @@
 """What a run tells its caller, and its supervisor.
 
+The signals for a supervisor: whether to continue, and what to do.
 signal                  raised by
 phase_complete          a pause for that: the only signal on which a supervisor goes on
 spec_complete           a run that is complete
@@ -8,6 +9,7 @@ blocked_runtime         refusals that the agent cannot get past by trying again;
 paused_needs_attention  every other pause that nobody asked for, and SPEC_REBASE_REQUIRED
 none                    a run that goes on, that somebody paused or ended, and every other refusal
 
+What a supervisor does: start an agent, wait, end it, stop, or ask for somebody.
 How the run stands and what the agent does are the two sides of one table. What it says is held against the rest in this order:
 
     somebody asked to stop               the agent is ended, then it stops

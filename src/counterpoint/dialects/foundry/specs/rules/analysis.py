@@ -1,5 +1,6 @@
 """What a spec lacks, and which of its tasks are alike.
 
+Tasks with nearly the same texts.
 How alike two texts are is Dice's coefficient: twice the pieces they share, of all their pieces. A piece is a run of three
 letters, in small letters, each counted as often as it is there. It is
 1 for the same pieces and 0 for none in common.

@@ -1,5 +1,6 @@
 """What authors may write into a spec.
 
+Phases that come with their tasks: parsed and drafted.
 Every phase ends with a task that runs the tests and one that compares the work with the spec; a given task of
 one of these types is kept as it is, and only what is missing is added.
 """

@@ -1,9 +1,11 @@
 r"""Mends, estimates and replaces in a document.
 
+Mending a document where it can be mended without a decision of anybody.
 Every action has an id, which names what it is done to, and is told only if it changed something. What is not broken
 stays the same object. Fixing what was fixed changes nothing. Where the type or the status of a node, or a link,
 was mended, and where counts are wrong, all that follows from the leaves is derived again.
 
+Find and replace over the titles and descriptions of a document.
 What is looked for is a text, or a regular expression of RE2: strangers write these, and an engine that backtracks can be made
 to take years by one of them. RE2 takes a time that grows with the text and with what the expression becomes inside of it;
 both together are bounded here, also for an expression that looks far beyond what it matches, again and again.

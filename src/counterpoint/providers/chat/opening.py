@@ -13,16 +13,10 @@ from counterpoint.core.model.runs import NOT_TOLD
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.models.addresses import is_here
 from counterpoint.kernel.errors import ProviderBusy, ProviderRefused
-from counterpoint.providers.chat_completions import ChatCompletions
-from counterpoint.providers.commands import CommandLine
-from counterpoint.providers.configured import every, reach
+from counterpoint.providers.chat.commands import CommandLine
+from counterpoint.providers.chat.formats import ChatCompletions, Gemini, Messages, Responses
 from counterpoint.providers.format import Draft, Format
-from counterpoint.providers.gemini import Gemini
-from counterpoint.providers.keys import Keys
-from counterpoint.providers.known import KNOWN, Known
-from counterpoint.providers.messages import Messages
-from counterpoint.providers.pausing import pause
-from counterpoint.providers.responses import Responses
+from counterpoint.providers.keys import KNOWN, Keys, Known, every, pause, reach
 
 FORMATS: Final[Mapping[ProviderKind, Callable[[], Format]]] = {
     "chat": ChatCompletions,

@@ -1,14 +1,19 @@
-"""What labels of an issue mean: its phase, what may be skipped, its origin.
+"""Labels of issues, and the profiles that may work on them.
 
+What labels of an issue mean: its phase, what may be skipped, its origin.
 phase:<name>        the phase it is in; an issue has exactly one, of those the project has
 skip:<name>         this phase has its artifact already
 moved-from:<id>     the name it had in another project
 cross-project, multi-repo    it may be moved although it is in no phase
+
+What a profile of an agent may do with issues, beside which tools it has.
+A caller without a profile serves every role: it may do what any profile may.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from counterpoint.kernel.errors import InvalidInput
 
@@ -65,3 +70,17 @@ def with_phase(labels: Sequence[str], usual: str, phases: Sequence[str]) -> tupl
             "; ".join(faults), hint=f"Give at most one of: {', '.join(PHASE + p for p in phases)}."
         )
     return tuple(dict.fromkeys([*labels, *([] if phase_labels else [f"{PHASE}{usual}"])]))
+
+
+_JUDGES: Final = frozenset({"judge", ""})
+_MOST_ISSUES: Final = {"intake": 20}
+
+
+def may_send_back(profile: str) -> bool:
+    """Return whether a profile judges what others have done, and may send it back from the review."""
+    return profile in _JUDGES
+
+
+def most_issues(profile: str) -> int | None:
+    """Return how many issues one session of a profile may make; None: any number."""
+    return _MOST_ISSUES.get(profile)

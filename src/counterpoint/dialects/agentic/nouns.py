@@ -1,20 +1,24 @@
-"""Briefs: requests for texts, with their states and the texts written for them."""
+"""Plans, briefs and orders to write, as rows and as answers tell of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
-from typing import ClassVar, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Final, Literal, get_args
 
+from counterpoint.core.model.answers import Standing
 from counterpoint.core.model.lifecycles import Lifecycle
+from counterpoint.core.model.models.asking import Stop
 from counterpoint.core.model.rows import (
     Agent,
     Id,
+    InSession,
     JsonText,
     Name,
     Names,
     Noun,
     Number,
+    PlainHash,
     Prose,
     Searched,
     Time,
@@ -22,6 +26,7 @@ from counterpoint.core.model.rows import (
     Version,
     Word,
 )
+from counterpoint.core.model.work import Item
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.frozen import frozen
@@ -143,3 +148,114 @@ class Brief(Noun):
         return replace(
             self, status=status, reason=Prose(reason), version=self.version + 1, updated_at=at
         )
+
+
+PlanStanding = Literal["backlog", "active", "paused", "done", "archived"]
+"""How a plan stands; backlog is one that was not offered yet."""
+
+SLUG = "slug"
+"""The scope of the names of plans."""
+ARCHIVED = "archived"
+"""The label of a plan that was put away, and the name of the value that says when and why."""
+PAUSED = "paused"
+"""The label of a plan that was begun and is not offered at the moment."""
+PRUNED = "pruned"
+"""The label of a plan whose texts were taken away after it had been put away for long."""
+NOTES = "notes"
+"""The value of a task that was last said of it."""
+REASON = "reason"
+"""The value of a phase or a task that says why it was left out."""
+RETENTION_DAYS = 90
+"""How long an archived plan keeps its texts, if nobody says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedStep:
+    """A phase or a task after a move, the phase and the plan it belongs to, and what went with it.
+
+    skipped: the titles of what was still open below it and is skipped now.
+    """
+
+    item: Item
+    standing: Standing
+    phase: Item
+    skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """An archived plan whose texts were taken away, or would be. receipt: id of what tells where they are gone."""
+
+    item: Item
+    slug: str
+    archived_at: Timestamp
+    texts: int
+    receipt: str = ""
+
+
+Mode = Literal["draft", "refine", "full"]
+Stage = Literal["draft", "refine"]
+STAGES: Final[Mapping[str, tuple[Stage, ...]]] = {
+    "draft": ("draft",),
+    "refine": ("refine",),
+    "full": ("draft", "refine"),
+}
+"""The stages of each mode, in their order."""
+
+
+@frozen
+class WritingOrder(Noun):
+    """How the text of a brief is to be written, and who is at it; the state is that of the brief.
+
+    batch: the batch that it is of. task: the task that it tells of. mode, provider, settings (a JSON object): how it is written; empty mode: nobody has
+    asked for it yet. round: how often it was asked for; the texts of each round are its own. failures: how often
+    it failed in this round. holder, request: whose call asked last, and the
+    idempotency key of that, with the digest of what it asked; empty without a key. runner, begun_at: the process that is at it, since when; empty while none is.
+    fault: the code of what it failed with.
+    """
+
+    table: ClassVar[str] = "writing_orders"
+    key: ClassVar[tuple[str, ...]] = ("project", "brief")
+    indexes: ClassVar[tuple[str, ...]] = ("batch,brief", "request")
+
+    brief: Id
+    batch: Name
+    task: Id
+    mode: Literal["", "draft", "refine", "full"]
+    provider: Name
+    settings: JsonText
+    round: int
+    failures: int
+    holder: Id
+    request: Name
+    asked: PlainHash
+    runner: Word
+    begun_at: Time
+    fault: Word
+    session: InSession
+    agent: Agent
+    version: Version
+    created_at: Timestamp
+    updated_at: Touched
+
+
+@frozen
+class WrittenText(Noun):
+    """What a model wrote for a brief in one stage of a round."""
+
+    table: ClassVar[str] = "written_texts"
+    key: ClassVar[tuple[str, ...]] = ("project", "brief", "number")
+
+    brief: Id
+    number: int
+    round: int
+    stage: Stage
+    provider: Name
+    model: Name
+    text: Prose
+    stop: Stop
+    input_tokens: int
+    output_tokens: int
+    cost_micros: int
+    agent: Agent
+    created_at: Timestamp

@@ -1,1 +1,0 @@
-"""What only agentic asks and answers."""

@@ -1,1 +1,0 @@
-"""What only symphony asks and answers."""

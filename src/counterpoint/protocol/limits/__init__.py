@@ -1,1 +1,0 @@
-"""What is counted before it is parsed or looked at."""

@@ -1,0 +1,1 @@
+"""Chat with models: formats of their providers, and programs."""

@@ -1,1 +1,0 @@
-"""Fetches pages of the web from addresses that were checked."""

@@ -1,1 +1,0 @@
-"""Formats of providers that search the web."""

@@ -1,0 +1,1 @@
+"""Searches and pages of the web."""
