@@ -246,7 +246,7 @@ class App:
     @property
     def item(self) -> str:
         """The item that connections are for, by its id where the form that people say was set."""
-        return wording.kept(self.settings.item) or self.settings.item
+        return wording.id_of_name(self.settings.item) or self.settings.item
 
     @cached_property
     def signer(self) -> Signer:

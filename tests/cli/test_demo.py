@@ -19,7 +19,7 @@ import pytest
 
 from builders import AGENT_PROCESS, let_run
 from counterpoint.cli.demo.agents import Reviewer, Worker
-from counterpoint.cli.demo.display import Board, Lines, opened_screen
+from counterpoint.cli.demo.display import Board, Lines, open_screen
 from counterpoint.cli.demo.performance import perform
 from counterpoint.cli.demo.pipes import WakeSignal
 from counterpoint.cli.demo.processes import AgentProcesses
@@ -367,7 +367,7 @@ def entry(action: str, **facts: Any) -> Entry:
 
 def test_lines_tell_what_the_ledger_says(capsys: pytest.CaptureFixture[str]) -> None:
     """Each entry is a line; what an agent says of itself is one only where no entry tells it."""
-    with opened_screen(Output()) as screen:
+    with open_screen(Output()) as screen:
         assert isinstance(screen, Lines)
         screen.said("ada", "waits for work")
         screen.said("ada", "was too late for quill-9")
@@ -381,7 +381,7 @@ def test_lines_tell_what_the_ledger_says(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_long_lines_are_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
     """What is piped has at most 100 columns, and no word of it is lost."""
-    with opened_screen(Output()) as screen:
+    with open_screen(Output()) as screen:
         screen.wrote(entry("plan.created", title="word " * 50))
         screen.said("ada", "was too late for " + "quill-9 " * 30)
     lines = capsys.readouterr().out.splitlines()
@@ -415,7 +415,7 @@ def test_the_live_view_is_drawn_while_agents_and_entries_come() -> None:
 
 def test_a_terminal_shows_agents_progress_and_ledger(capsys: pytest.CaptureFixture[str]) -> None:
     """The live view has what each agent does, how far the plan is, and the last entries."""
-    with opened_screen(Output(terminal=True)) as screen:
+    with open_screen(Output(terminal=True)) as screen:
         assert isinstance(screen, Board)
         screen.said("ada", "quill-5 Split\x1b[2Jtext")
         screen.counted(3, 20)

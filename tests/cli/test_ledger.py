@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.cli.trust import given
+from counterpoint.cli.trust import file_arguments
 from counterpoint.core.ledger.checkpoint import open_checkpoint
 from counterpoint.dialects.colibri.verbs.seals import Seals
 from counterpoint.dialects.colibri.verbs.thoughts import Thoughts
@@ -264,9 +264,9 @@ def test_a_bundle_has_a_size_that_is_stated(call, ledger, tmp_path, monkeypatch)
     """So has each of its lines; the small verifier takes no more either."""
     bundle = tmp_path / "harbour.bundle"
     call("audit", "export", str(bundle))
-    monkeypatch.setattr(given, "LONGEST_LINE", 100)
+    monkeypatch.setattr(file_arguments, "LONGEST_LINE", 100)
     assert "a line has more than 100 bytes" in call("verify", str(bundle)).err
-    monkeypatch.setattr(given, "LARGEST_BUNDLE", 100)
+    monkeypatch.setattr(file_arguments, "LARGEST_BUNDLE", 100)
     said = call("verify", str(bundle))
     assert (said.code, "and 100 is the most" in said.err) == (2, True)
 
@@ -275,7 +275,7 @@ def test_the_small_verifier_reads_no_device(tmp_path):
     """Nor what is too large."""
     large = tmp_path / "large"
     with large.open("wb") as file:
-        file.truncate(given.LARGEST_BUNDLE + 1)
+        file.truncate(file_arguments.LARGEST_BUNDLE + 1)
     for place in ("/dev/zero", _pipe(tmp_path), str(large)):
         done = subprocess.run(
             [sys.executable, str(VERIFIER), place], capture_output=True, check=False

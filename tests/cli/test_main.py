@@ -52,7 +52,7 @@ def test_what_was_written_before_a_command_was_cut_off_is_signed(call, ledger, e
     before = call("audit", "verify", "--json").json
 
     def cut_off():
-        with context.opened_context(as_json=False, db=None, project=None) as opened:
+        with context.open_context(as_json=False, db=None, project=None) as opened:
             opened.core.journal.append(Note(kind="comment", body="half of it"))
             raise end("cut off")
 
@@ -144,7 +144,7 @@ def test_a_state_that_is_asked_for_plainly_is_the_one_that_the_parser_tells(
     """The same answer, refusal and code, whichever of the two has read the words."""
     monkeypatch.setattr(SystemClock, "now", lambda _clock: Timestamp("2030-01-01T00:00:00.000Z"))
     plain = call("status", *words)
-    monkeypatch.setattr(main, "plainly", lambda _words: None)
+    monkeypatch.setattr(main, "parse_plain_status", lambda _words: None)
     assert call("status", *words) == plain
 
 

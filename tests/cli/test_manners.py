@@ -16,7 +16,7 @@ import pytest
 from counterpoint.cli.commands import COMMANDS, GROUPS, HIDDEN
 from counterpoint.cli.grouping import cli, walk
 from counterpoint.cli.main import run
-from counterpoint.cli.output import fitted, width, wrapped
+from counterpoint.cli.output import fit_widths, width, wrap_text
 from fakes.terminal import Terminal
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -250,17 +250,17 @@ def test_a_long_answer_goes_through_the_pager_of_the_terminal(
 
 def test_columns_share_what_room_there_is():
     """The widest give up first; words that are wider than all of it are divided."""
-    assert fitted([4, 50, 60], 60) == [4, 28, 28]
-    assert fitted([4, 5, 6], 60) == [4, 5, 6]
-    assert fitted([10, 10], 9) == [5, 5] or sum(fitted([10, 10], 9)) <= 9
-    assert wrapped("one two three", 7) == ["one two", "three"]
-    assert wrapped("abcdefgh ij", 3) == ["abc", "def", "gh", "ij"]
-    assert wrapped("漢字漢字", 4) == ["漢字", "漢字"]
-    assert wrapped("", 4) == [""]
+    assert fit_widths([4, 50, 60], 60) == [4, 28, 28]
+    assert fit_widths([4, 5, 6], 60) == [4, 5, 6]
+    assert fit_widths([10, 10], 9) == [5, 5] or sum(fit_widths([10, 10], 9)) <= 9
+    assert wrap_text("one two three", 7) == ["one two", "three"]
+    assert wrap_text("abcdefgh ij", 3) == ["abc", "def", "gh", "ij"]
+    assert wrap_text("漢字漢字", 4) == ["漢字", "漢字"]
+    assert wrap_text("", 4) == [""]
 
 
 def test_a_sentence_is_divided_between_words_and_a_command_in_it_is_not():
     text = "  Run `counterpoint key add NAME` in a terminal"
-    assert wrapped(text, 30) == ["  Run", "  `counterpoint key add NAME`", "  in a terminal"]
+    assert wrap_text(text, 30) == ["  Run", "  `counterpoint key add NAME`", "  in a terminal"]
     key = "x" * 90
-    assert wrapped(f"Key: {key}", 80, cuts_words=False) == ["Key:", key]
+    assert wrap_text(f"Key: {key}", 80, cuts_words=False) == ["Key:", key]

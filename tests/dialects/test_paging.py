@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from counterpoint.dialects.paging import (
     clip,
+    fit_parts,
     fitting,
     part_of_list,
     part_of_text,
-    shared,
     size_of,
     sparse,
 )
@@ -52,7 +52,7 @@ def test_parts_share_the_room_and_lose_nothing(
         name: part_of_text(content) if isinstance(content, str) else part_of_list(content)
         for name, content in whole.items()
     }
-    shown, rest = shared(parts, room)
+    shown, rest = fit_parts(parts, room)
     assert size_of(shown) <= room
     for name, content in whole.items():
         seen = shown.get(name, content[:0])
@@ -63,7 +63,7 @@ def test_parts_share_the_room_and_lose_nothing(
 def test_a_small_part_leaves_its_room_to_a_large_one() -> None:
     """The room is not cut into equal pieces when one needs less."""
     parts = {"small": part_of_text("x"), "large": part_of_text("y" * 1_000)}
-    shown, _ = shared(parts, 600)
+    shown, _ = fit_parts(parts, 600)
     assert shown["small"] == "x"
     assert len(shown["large"]) > 500
 

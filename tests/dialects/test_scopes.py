@@ -11,7 +11,7 @@ import pytest
 from builders import asked_by
 from counterpoint.cli.server.listings import listing_of
 from counterpoint.core.model.access import TokenRequest
-from counterpoint.core.rules.access import normalized
+from counterpoint.core.rules.access import normalize_request
 from counterpoint.dialects.registry import names, surface
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.http.grants import Grant, needs
@@ -81,5 +81,5 @@ def test_a_credential_has_no_limits_that_are_not_held() -> None:
     """What only the door of HTTP holds is refused for what is brought elsewhere."""
     for limits in ({"tools": ("brief",)}, {"surfaces": ("native",)}, {"scopes": ("read",)}):
         with pytest.raises(InvalidInput, match="over HTTP"):
-            normalized(TokenRequest(name="ada", kind="agent", **limits))
-    assert normalized(TokenRequest(name="ada", kind="agent")).scopes == ("read", "write")
+            normalize_request(TokenRequest(name="ada", kind="agent", **limits))
+    assert normalize_request(TokenRequest(name="ada", kind="agent")).scopes == ("read", "write")

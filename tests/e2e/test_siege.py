@@ -21,7 +21,7 @@ from counterpoint.app import App
 from counterpoint.core.model.journal import Outcome, Record, Reply, StateEntry
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
-from counterpoint.dialects.call import labelled
+from counterpoint.dialects.call import label_texts
 from counterpoint.kernel import canonical
 from fakes.long_forms import draw
 
@@ -236,7 +236,7 @@ class Siege:
         assert {entry.version for entry in kept.values()} <= {1}
         assert ended == outcomes.keys()
         for key, answer in answered.items():
-            assert labelled(canonical.load(replies[key])) == answer
+            assert label_texts(canonical.load(replies[key])) == answer
             stem, _, tool = key.rpartition("-")
             item = asked[key]["arguments"].get("id")
             assert {

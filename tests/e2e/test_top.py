@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from counterpoint.app import App
-from counterpoint.cli.context import opened_context
+from counterpoint.cli.context import open_context
 from counterpoint.cli.main import run
 from counterpoint.cli.top.view import TopView
 from counterpoint.protocol.rendezvous import find_rendezvous
@@ -33,7 +33,7 @@ def on_view(repository: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> Ca
 
     def play(act: Play) -> None:
         async def through() -> None:
-            with opened_context(as_json=False, db=None, project=None) as context:
+            with open_context(as_json=False, db=None, project=None) as context:
                 view = TopView(context, run_command=typed)
                 async with view.run_test(size=WIDE, notifications=True) as pilot:
                     await act(view, pilot)

@@ -13,7 +13,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.rows import Noun, Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.dialects.foundry.models.runs import GateEvidence, SessionStep, SpecSession
 from counterpoint.dialects.foundry.nodes.queries import Nodes, get_spec
 from counterpoint.dialects.foundry.runs import rows
@@ -190,7 +190,7 @@ class Gated:
         def act(context: Context) -> str:
             key = context.ports.get(EvidenceKeys).of(context)
             inside = context.in_session(self.session)
-            with joined(inside):
+            with transaction(inside):
                 with recording(inside, "run.stepped") as change:
                     change.open_session()
                     known = Nodes(change.writing, get_spec(change.writing, SPEC))

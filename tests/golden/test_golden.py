@@ -21,7 +21,7 @@ from counterpoint.core.ledger.checkpoint import open_checkpoint
 from counterpoint.core.ledger.note import VerifierKey, open_note, verify_note
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.ledger.people import statement
-from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosigned_at
+from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosignature_time
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.work import Item
@@ -245,7 +245,7 @@ def test_the_golden_checkpoint_is_signed_and_cosigned(here: Path, told: dict[str
     """By the ledger's key and by a witness, at the time that is written down."""
     document = (here / kept.CHECKPOINT).read_text()
     witness = CosignerKey.from_text(told["witness"])
-    assert cosigned_at(open_note(document), witness) == told["witnessed_at"]
+    assert cosignature_time(open_note(document), witness) == told["witnessed_at"]
     verify_note(open_note(document), VerifierKey.from_text(told["sqlite"]["key"]))
     project, signed = told["sqlite"]["projects"][PROJECT], open_checkpoint(document)
     assert (signed.size, signed.root.hex()) == (project["size"], project["root"])

@@ -86,7 +86,7 @@ def test_a_list_that_came_along_is_read_with_the_packages_that_it_was_made_with(
     came.parent.mkdir()
     monkeypatch.setattr(listing_cache, "_TOP", str(tmp_path))
     monkeypatch.setattr(listing_cache, "SOURCES", ())
-    monkeypatch.setattr(registry, "known", lambda: ("none",))
+    monkeypatch.setattr(registry, "list_all_names", lambda: ("none",))
     came.write_text(json.dumps({"packages": protocol_packages()}))
     assert find_listing("none", environ) == {"packages": protocol_packages()}
     assert spawned == []
@@ -103,7 +103,7 @@ def test_a_dialect_of_others_is_asked_for_once_and_nothing_is_kept_of_a_name_tha
     environ = {"XDG_CACHE_HOME": str(tmp_path)}
     assert find_listing("nonsense", environ) is None
     assert list(tmp_path.rglob("*.json")) == []
-    monkeypatch.setattr(registry, "known", lambda: (*registry.names(), "checklist"))
+    monkeypatch.setattr(registry, "list_all_names", lambda: (*registry.names(), "checklist"))
     assert find_listing("checklist", environ) is None
     assert find_listing("checklist", environ) is None
     assert len(spawned) == 2
@@ -151,7 +151,7 @@ def test_lists_of_sources_long_gone_are_taken_away(tmp_path, monkeypatch):
         (cache / name).mkdir(parents=True)
         then = (cache / name).stat().st_mtime - age
         os.utime(cache / name, (then, then))
-    monkeypatch.setattr(registry, "known", lambda: ("none",))
+    monkeypatch.setattr(registry, "list_all_names", lambda: ("none",))
     assert run(["listings", str(cache / "listings-2" / "none.json")]) == 0
     assert sorted(path.name for path in cache.iterdir()) == ["listings-1-fresh", "listings-2"]
     assert (cache / "listings-2" / "none.json").read_text() == "null"

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 from pydantic import Field
 
-from counterpoint.dialects.registry import reading
+from counterpoint.dialects.registry import restrict_to_reads
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, UnknownArgument
 from counterpoint.protocol.actions import Action, ActionTool, action, of_actions
@@ -353,7 +353,7 @@ def test_a_former_name_takes_no_command() -> None:
 
 def test_a_surface_that_only_reads_lists_reading_actions_alone() -> None:
     """And refuses the others as closed, before anybody asks who calls; former names too."""
-    narrow = reading(surface())
+    narrow = restrict_to_reads(surface())
     (tool,) = narrow.tools
     assert properties(tool)["action"]["enum"] == ["next", "list", "session"]
     assert properties(tool)["command"]["enum"] == ["status"]
@@ -369,12 +369,12 @@ def test_a_surface_that_only_reads_lists_reading_actions_alone() -> None:
         assert "is out of scope for this connection" in outcome.answer["message"]
     unknown = narrow.invoke(Call(), "task", {"action": "moev"}).answer
     assert unknown["facts"]["faults"][0]["allowed"] == ["next", "list", "session"]
-    assert reading(narrow).tools == narrow.tools
+    assert restrict_to_reads(narrow).tools == narrow.tools
 
 
 def test_a_tool_none_of_whose_actions_is_open_is_shut() -> None:
     """It is not listed, and refused."""
-    narrow = reading(surface(tools=(of_actions("task", "Tasks.", (add, move)),)))
+    narrow = restrict_to_reads(surface(tools=(of_actions("task", "Tasks.", (add, move)),)))
     assert narrow.tools == ()
     assert narrow.invoke(Call(), "task", {"action": "add"}).answer["error"] == "forbidden"
     assert narrow.invoke(Call(), "task", {"action": "nonsense"}).answer["error"] == "forbidden"
@@ -383,7 +383,7 @@ def test_a_tool_none_of_whose_actions_is_open_is_shut() -> None:
 def test_a_tool_all_of_whose_actions_are_open_stays_itself() -> None:
     """Nothing is made anew for it."""
     whole = of_actions("task", "Tasks.", (next_, list_))
-    assert reading(surface(tools=(whole,))).tools[0] is whole
+    assert restrict_to_reads(surface(tools=(whole,))).tools[0] is whole
 
 
 def called(**arguments: Any) -> dict[str, Any]:

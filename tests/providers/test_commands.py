@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.models.asking import Message, Question, Tokens, asked
+from counterpoint.core.model.models.asking import Message, Question, Tokens, make_question
 from counterpoint.core.model.models.configured import Modelling, SaidProvider
 from counterpoint.kernel.errors import (
     ProviderAway,
@@ -71,7 +71,7 @@ def program(tmp_path: Path) -> Any:
         path.chmod(stat.S_IRWXU)
         environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **variables}
         line = CommandLine(provider="agent", words=("agent", *more), environ=environ)
-        return line.ask(question or asked("what?", model="m-1"), listen or (lambda _: None))
+        return line.ask(question or make_question("what?", model="m-1"), listen or (lambda _: None))
 
     return make
 
@@ -116,10 +116,12 @@ def test_a_question_comes_on_the_input_or_as_a_word(program: Any) -> None:
 
 def test_what_is_asked_is_never_an_option_of_the_program(program: Any) -> None:
     """Neither the question nor the model."""
-    said = program('printf "%s|" "$@"', "{prompt}", question=asked("--yolo", model="m-1")).text
+    said = program(
+        'printf "%s|" "$@"', "{prompt}", question=make_question("--yolo", model="m-1")
+    ).text
     assert said == " --yolo|"
     with pytest.raises(ProviderRefused, match="no name of a model"):
-        program("true", "--model", "{model}", question=asked("?", model="--yolo"))
+        program("true", "--model", "{model}", question=make_question("?", model="--yolo"))
 
 
 def test_a_program_sees_its_login_and_no_secret_and_nothing_of_the_project(program: Any) -> None:
@@ -171,9 +173,9 @@ def test_a_program_that_cannot_be_started_is_told(tmp_path: Path) -> None:
     path.chmod(stat.S_IRWXU)
     line = CommandLine(provider="agent", words=(str(path), "{prompt}"), environ={})
     with pytest.raises(ProviderFailed, match="agent cannot be started: No such file"):
-        line.ask(asked("what?"), lambda _: None)
+        line.ask(make_question("what?"), lambda _: None)
     with pytest.raises(QuestionTooLong, match="too long to be a word"):
-        line.ask(asked("x" * 3_000_000), lambda _: None)
+        line.ask(make_question("x" * 3_000_000), lambda _: None)
 
 
 def test_a_program_that_hangs_is_ended_with_what_it_started(program: Any, tmp_path: Path) -> None:
@@ -182,7 +184,8 @@ def test_a_program_that_hangs_is_ended_with_what_it_started(program: Any, tmp_pa
     os.mkfifo(fifo)
     with pytest.raises(ProviderTimedOut):
         program(
-            f"cat '{fifo}' & echo $! > '{tmp_path}/child'; wait", question=asked("?", timeout=0.3)
+            f"cat '{fifo}' & echo $! > '{tmp_path}/child'; wait",
+            question=make_question("?", timeout=0.3),
         )
     child = int((tmp_path / "child").read_text())
     # Its number may be seen until somebody has waited for it: then it runs no more.
@@ -245,10 +248,10 @@ def test_a_project_names_a_program_and_hears_whether_it_is_installed(tmp_path: P
         True,
         "",
     )
-    assert desk.ask(found["mine"], asked("hello"), print).text == "hello"
+    assert desk.ask(found["mine"], make_question("hello"), print).text == "hello"
     assert "is not installed" in found["away"].reason
     assert "names no command" in found["bare"].reason
     with pytest.raises(ProviderAway):
         CommandLine(provider="x", words=("not-installed-anywhere",), environ=environ).ask(
-            asked("?"), print
+            make_question("?"), print
         )

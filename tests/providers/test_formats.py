@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.models.asking import Answer, Message, Provider, Question, asked
+from counterpoint.core.model.models.asking import Answer, Message, Provider, Question, make_question
 from counterpoint.core.model.models.configured import Modelling, SaidProvider
 from counterpoint.kernel.errors import (
     CounterpointError,
@@ -88,7 +88,7 @@ def test_a_question_goes_out_and_its_answer_comes_in_pieces(spoken: Spoken, ask:
 def test_what_is_not_said_is_not_sent(spoken: Spoken, ask: Any) -> None:
     """No system words, no temperature, no schema."""
     with RawServer(answered(*spoken.events, named=spoken.named)) as server:
-        ask(spoken, server, asked("Three?", model="m-1"))
+        ask(spoken, server, make_question("Three?", model="m-1"))
     body = json.dumps(server.asked[0][2])
     assert not any(
         word in body for word in ("Count", "emperature", "chema", "ystem", "instructions")
@@ -249,7 +249,7 @@ def test_the_key_stands_in_no_fault(ask: Any) -> None:
 def test_who_is_slow_is_not_waited_for_beyond_the_time_of_the_question(ask: Any) -> None:
     """From the first byte on, and between two of them."""
     for said in ((threading.Event(),), (head(), threading.Event())):
-        question = asked("?", model="m-1", timeout=0.2)
+        question = make_question("?", model="m-1", timeout=0.2)
         with RawServer(*said) as server, pytest.raises(ProviderTimedOut, match="within"):
             ask(CHAT, server, question)
 

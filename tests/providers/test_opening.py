@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.models.asking import Question, asked
+from counterpoint.core.model.models.asking import Question, make_question
 from counterpoint.core.model.models.configured import Modelling, SaidProvider
 from counterpoint.kernel.errors import (
     InvalidInput,
@@ -59,7 +59,7 @@ def test_a_question_is_answered_over_the_wire(keys: Keys, server: ModelServer) -
     """With system words, temperature and schema as the format has them; a model of this machine costs nothing."""
     found = desk(keys, address=server.address)
     question = Question(
-        messages=asked("what?").messages,
+        messages=make_question("what?").messages,
         system="Be brief.",
         model=MODEL,
         temperature=0.5,
@@ -97,13 +97,13 @@ def test_a_key_goes_to_the_address_that_it_was_given_for_and_nowhere_else(
 ) -> None:
     """Whoever names another address for a provider gets no key sent there."""
     keys.put("local", SECRET, server.address)
-    ask(desk(keys, address=server.address), asked("?", model=MODEL))
+    ask(desk(keys, address=server.address), make_question("?", model=MODEL))
     assert server.heads[0]["authorization"] == f"Bearer {SECRET}"
     keys.put("local", SECRET, "https://elsewhere.example/v1")
     found = desk(keys, address=server.address)
     assert "is not sent to" in found.providers()[0].reason
     with pytest.raises(ProviderAway):
-        found.ask(found.providers()[0], asked("?", model=MODEL), print)
+        found.ask(found.providers()[0], make_question("?", model=MODEL), print)
     assert len(server.heads) == 1
 
 
@@ -113,7 +113,7 @@ def test_a_key_goes_to_the_address_that_it_was_given_for_and_nowhere_else(
 def test_a_provider_that_is_busy_says_so_and_for_how_long(keys: Keys, server: ModelServer) -> None:
     """Too many requests, overloaded, a fault of its own: it is worth another try."""
     with pytest.raises(ProviderBusy) as caught:
-        ask(desk(keys, address=server.address), asked("?", model=MODEL))
+        ask(desk(keys, address=server.address), make_question("?", model=MODEL))
     line = server.script[0]
     assert isinstance(line, Failing)
     assert caught.value.facts == {"status": line.status} | (
@@ -126,7 +126,7 @@ def test_a_refusal_is_told_without_the_key(keys: Keys, server: ModelServer) -> N
     """Providers repeat what they were sent."""
     keys.put("local", SECRET, server.address)
     with pytest.raises(ProviderRefused) as caught:
-        ask(desk(keys, address=server.address), asked("?", model=MODEL))
+        ask(desk(keys, address=server.address), make_question("?", model=MODEL))
     assert caught.value.message == "local answered 401: no such key: ***"
 
 
@@ -134,7 +134,7 @@ def test_a_refusal_is_told_without_the_key(keys: Keys, server: ModelServer) -> N
 def test_an_answer_that_breaks_off_is_no_answer(keys: Keys, server: ModelServer) -> None:
     """The half that came is not taken for the whole."""
     with pytest.raises(ProviderBusy, match="broke off"):
-        ask(desk(keys, address=server.address), asked("?", model=MODEL))
+        ask(desk(keys, address=server.address), make_question("?", model=MODEL))
 
 
 def chunk(text: bytes, usage: bytes = b"null") -> bytes:
@@ -155,14 +155,14 @@ def chunk(text: bytes, usage: bytes = b"null") -> bytes:
 def test_an_answer_that_could_not_be_kept_is_refused_at_once(keys: Keys, said: bytes) -> None:
     """JSON of any depth, text that is no Unicode and numbers beyond all tokens end the call and no thread."""
     with RawServer(said) as server, pytest.raises(ProviderFailed, match="another format"):
-        ask(desk(keys, address=server.address), asked("?", model=MODEL))
+        ask(desk(keys, address=server.address), make_question("?", model=MODEL))
 
 
 def test_a_refusal_in_deep_json_is_a_refusal(keys: Keys) -> None:
     """What it says is told as text."""
     said = head("400 Bad Request") + b"[" * 70_000
     with RawServer(said) as server, pytest.raises(ProviderRefused, match="answered 400"):
-        ask(desk(keys, address=server.address), asked("?", model=MODEL))
+        ask(desk(keys, address=server.address), make_question("?", model=MODEL))
 
 
 def test_an_answer_has_neither_the_key_nor_a_name_without_end(keys: Keys) -> None:
@@ -173,19 +173,19 @@ def test_an_answer_has_neither_the_key_nor_a_name_without_end(keys: Keys) -> Non
     said = answered(*cut) + chunk(b" and " + SECRET.encode())
     with RawServer(said) as server:
         keys.put("local", SECRET, server.address)
-        answer = ask(desk(keys, address=server.address), asked("?", model=MODEL))
+        answer = ask(desk(keys, address=server.address), make_question("?", model=MODEL))
         assert answer.text == "it is *** and ***"
         assert len(answer.model) == 200
         assert answer.model.startswith("m xxx")
         keys.put("local", "test-key", server.address)
-        answer = ask(desk(keys, address=server.address), asked("?", model=MODEL))
+        answer = ask(desk(keys, address=server.address), make_question("?", model=MODEL))
         assert answer.text.startswith("it is test-key")
 
 
 def test_a_redirect_is_not_followed(keys: Keys) -> None:
     """The key would go along."""
     with ModelServer(Failing(307)) as server, pytest.raises(ProviderRefused):
-        ask(desk(keys, address=server.address), asked("?", model=MODEL))
+        ask(desk(keys, address=server.address), make_question("?", model=MODEL))
 
 
 def test_who_listens_may_go(keys: Keys, server: ModelServer) -> None:
@@ -196,7 +196,7 @@ def test_who_listens_may_go(keys: Keys, server: ModelServer) -> None:
         raise Unavailable
 
     with pytest.raises(Unavailable):
-        found.ask(found.providers()[0], asked("?", model=MODEL), gone)
+        found.ask(found.providers()[0], make_question("?", model=MODEL), gone)
     with pytest.raises(Unavailable):
         found.pause(2, gone)
 
@@ -204,7 +204,7 @@ def test_who_listens_may_go(keys: Keys, server: ModelServer) -> None:
 def test_nobody_listens_at_a_closed_port(keys: Keys) -> None:
     """It is out of reach, and worth another try."""
     with pytest.raises(ProviderBusy, match="cannot be reached"):
-        ask(desk(keys, address="http://127.0.0.1:9/v1"), asked("?", model=MODEL))
+        ask(desk(keys, address="http://127.0.0.1:9/v1"), make_question("?", model=MODEL))
 
 
 def test_the_providers_that_are_known_need_a_key_alone(keys: Keys) -> None:

@@ -24,10 +24,10 @@ from typing import Final
 import click
 
 from counterpoint.app import App
-from counterpoint.cli.context import open_here, opened_context, project_options
+from counterpoint.cli.context import open_context, open_here, project_options
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.trust import given
+from counterpoint.cli.trust import file_arguments
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.work import Project
@@ -98,7 +98,7 @@ def backup_command(file: Path | None, as_json: bool, db: str | None, project: st
 
     Without FILE the copy goes to .counterpoint/backups/, named by the time. It does not contain the key.
     """
-    with opened_context(as_json=as_json, db=db, project=project, from_anywhere=True) as context:
+    with open_context(as_json=as_json, db=db, project=project, from_anywhere=True) as context:
         target = file or _default(context.app)
         if target.exists():
             raise Conflict(f"{target} is there already", hint="Choose another name.")
@@ -270,7 +270,7 @@ def _copied(app: App, file: Path) -> Generator[Path]:
     """Return a copy on the same disk, in a folder that passes away."""
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=app.folder) as folder:
         copy = Path(folder) / DATABASE
-        with given.opened(file) as source, copy.open("xb") as sink:
+        with file_arguments.open_file(file) as source, copy.open("xb") as sink:
             shutil.copyfileobj(source, sink, _CHUNK)
         copy.chmod(0o600)
         yield copy

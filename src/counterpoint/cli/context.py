@@ -122,7 +122,7 @@ def require(app: App) -> None:
 
 
 @contextmanager
-def opened_context(
+def open_context(
     *,
     as_json: bool,
     db: str | None,
@@ -220,7 +220,7 @@ def with_context(
     def opened(
         *args: Any, as_json: bool, db: str | None, project: str | None, **options: Any
     ) -> int | None:
-        with opened_context(as_json=as_json, db=db, project=project) as context:
+        with open_context(as_json=as_json, db=db, project=project) as context:
             return command(context, *args, **options)
 
     return opened

@@ -23,9 +23,9 @@ from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.phrases import HOW_APART
 from counterpoint.cli.present import ahead_in_words, in_words
 from counterpoint.cli.server.starting import Started, start_server
-from counterpoint.cli.trust.caller import ADVICE, said
-from counterpoint.cli.trust.recovered import recoveries
-from counterpoint.cli.trust.witnessed import said_of
+from counterpoint.cli.trust.caller import ADVICE, caller_in_words
+from counterpoint.cli.trust.describe_keys import recoveries
+from counterpoint.cli.trust.describe_witnesses import said_of
 from counterpoint.core.model.answers import State
 from counterpoint.core.rules.trust.moved import moved_fault
 from counterpoint.dialects.lacking import said_of_lacking
@@ -154,7 +154,7 @@ def _caller(app: App) -> Finding:
     return Finding(
         name="you",
         verdict="ok" if is_known else "warn",
-        found=said(app, core),
+        found=caller_in_words(app, core),
         advice="" if is_known else ADVICE,
     )
 

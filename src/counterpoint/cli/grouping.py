@@ -13,7 +13,7 @@ import click
 
 from counterpoint import __version__
 from counterpoint.cli.commands import COMMANDS, GROUPS, HIDDEN
-from counterpoint.cli.output import taken
+from counterpoint.cli.output import stdout_errors
 from counterpoint.kernel.errors import InvalidInput
 
 _COMPLETION: Final = "_COUNTERPOINT_COMPLETE"
@@ -153,13 +153,13 @@ def invoke(arguments: Sequence[str]) -> int | InvalidInput:
         return leave.exit_code
     except click.exceptions.NoArgsIsHelpError as group:
         # Whoever types a group alone asks what there is, which is no fault.
-        with taken():
+        with stdout_errors():
             click.echo(group.format_message())
         return 0
     except OSError as fault:
         if not _is_of_parser(fault):
             raise
-        with taken():
+        with stdout_errors():
             raise
     except click.ClickException as wrong:
         with suppress(OSError):

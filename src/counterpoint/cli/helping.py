@@ -10,7 +10,7 @@ import click
 from counterpoint import __version__
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import output_for
-from counterpoint.cli.paging import paged
+from counterpoint.cli.paging import page_output
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
@@ -31,7 +31,7 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
         _, command, _ = group.resolve_command(context, [word])
         if command is not None:
             context = click.Context(command, info_name=word, parent=context)
-    with paged():
+    with page_output():
         output_for().line(context.get_help(), is_exact=True)
 
 

@@ -8,7 +8,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
-from counterpoint.cli.local_time import headed, local_time
+from counterpoint.cli.local_time import local_time, time_heading
 from counterpoint.cli.output import one_line
 from counterpoint.core.model.documents import Document, Shelf, StoredDocument
 from counterpoint.dialects.symphony.nouns import Learning, LearningQuery
@@ -120,7 +120,7 @@ def list_(context: CommandContext, *, own: bool) -> None:
     documents = context.core.documents.list(_shelf(own=own), limit=_MOST)
     context.out.rows(
         [_document(document) for document in documents],
-        ("path", "passages", "bytes", headed("updated")),
+        ("path", "passages", "bytes", time_heading("updated")),
         [
             (
                 document.path,

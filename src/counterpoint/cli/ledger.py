@@ -12,17 +12,17 @@ from typing import BinaryIO, Final
 
 import click
 
-from counterpoint.cli.context import CommandContext, opened_context, project_options, with_context
+from counterpoint.cli.context import CommandContext, open_context, project_options, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.trust import given
+from counterpoint.cli.trust import file_arguments
+from counterpoint.cli.trust.describe_keys import recoveries
+from counterpoint.cli.trust.describe_witnesses import present_witness, print_witnesses
 from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
 from counterpoint.cli.trust.quorum import cosign_command, present_quorum, print_quorum
-from counterpoint.cli.trust.recovered import recoveries
 from counterpoint.cli.trust.tiles import write_tiles
 from counterpoint.cli.trust.trailers import trailer_command
-from counterpoint.cli.trust.witnessed import present_witness, print_witnesses
 from counterpoint.cli.work.reads import reads_command
 from counterpoint.core.ledger.lines import BundleReport
 from counterpoint.core.ledger.note import VerifierKey
@@ -126,8 +126,8 @@ def verify(
         return _verify_bundle(output_for(json=as_json), bundle, key)
     if key is not None:
         raise click.UsageError("--key goes with --bundle.")
-    with opened_context(as_json=as_json, db=db, project=project, from_anywhere=True) as context:
-        texts = tuple(given.text_of(note) for note in notes)
+    with open_context(as_json=as_json, db=db, project=project, from_anywhere=True) as context:
+        texts = tuple(file_arguments.text_of(note) for note in notes)
         with context.out.counting("Verifying") as count:
             audit = context.core.audit.verify(texts, count, extent="entries" if quick else "whole")
         return _print_audit(context, audit)
@@ -246,8 +246,8 @@ def faults(fault_list: Iterable[CounterpointError]) -> list[Json]:
 
 def _verify_bundle(out: Output, bundle: Path, key: str | None) -> int:
     trusted = VerifierKey.from_text(key) if key is not None else None
-    with given.opened(bundle, given.LARGEST_BUNDLE) as file:
-        report = verify_any(given.lines_of(file), trusted)
+    with file_arguments.open_file(bundle, file_arguments.LARGEST_BUNDLE) as file:
+        report = verify_any(file_arguments.lines_of(file), trusted)
     if out.json:
         out.answer(_bundle(report))
         return 0 if report.sound else 1
@@ -379,8 +379,8 @@ def export(
         if any(option is not None for option in (file, session, receipt, verdict, form)):
             raise click.UsageError("--tiles goes with --db and --project only.")
         with (
-            opened_context(as_json=False, db=db, project=project, from_anywhere=True) as context,
-            given.written(tiles),
+            open_context(as_json=False, db=db, project=project, from_anywhere=True) as context,
+            file_arguments.write_errors(tiles),
         ):
             write_tiles(context, tiles)
         return
@@ -388,7 +388,7 @@ def export(
         raise click.UsageError("--session, --receipt and --verdict do not go together.")
     if form is not None and receipt is None:
         raise click.UsageError("--format goes with --receipt.")
-    with opened_context(as_json=False, db=db, project=project, from_anywhere=True) as context:
+    with open_context(as_json=False, db=db, project=project, from_anywhere=True) as context:
         core = context.core
         core.signing.renew()
         if receipt is not None:
@@ -415,7 +415,7 @@ def _save(file: Path, lines: Iterable[bytes]) -> None:
     if file.exists():
         raise Conflict(f"{file} is there already", hint="Choose another name.")
     passing = file.with_name(f".{file.name}.{os.getpid()}.part")
-    with given.written(file):
+    with file_arguments.write_errors(file):
         try:
             with passing.open("xb") as sink:
                 _write(sink, lines)

@@ -44,7 +44,7 @@ def local_zone() -> str:
     return _zone(datetime.now().astimezone())
 
 
-def headed(heading: str) -> str:
+def time_heading(heading: str) -> str:
     """Return the heading of a column of moments: with the offset of this machine."""
     return f"{heading} ({local_zone()})"
 

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypedDict
 
-from counterpoint.cli.output import output_for, taken, visible
+from counterpoint.cli.output import output_for, stdout_errors, visible
 from counterpoint.cli.phrases import PHRASES, name_item_of
 from counterpoint.kernel.entrances import entered
 from counterpoint.kernel.errors import (
@@ -70,7 +70,7 @@ def _run(arguments: Sequence[str]) -> int:
     as_json = "--json" in arguments
     try:
         code = _invoke(arguments, as_json=as_json)
-        with taken():
+        with stdout_errors():
             sys.stdout.flush()
     except KeyboardInterrupt:
         output_for().aside("Stopped.")
@@ -98,12 +98,12 @@ def _invoke(arguments: Sequence[str], *, as_json: bool) -> int:
 
 
 def _invoke_within(arguments: Sequence[str], *, as_json: bool) -> int:
-    options = plainly(arguments)
+    options = parse_plain_status(arguments)
     if options is not None:
-        from counterpoint.cli.context import opened_context
+        from counterpoint.cli.context import open_context
         from counterpoint.cli.work.status import show_state
 
-        with opened_context(**options, shows_name=as_json) as context:
+        with open_context(**options, shows_name=as_json) as context:
             show_state(context)
         return 0
     from counterpoint.cli.grouping import invoke
@@ -116,7 +116,7 @@ def _invoke_within(arguments: Sequence[str], *, as_json: bool) -> int:
     return EXIT_CODES[answered.kind]
 
 
-class Plainly(TypedDict):
+class PlainStatus(TypedDict):
     """What `status` is asked for."""
 
     as_json: bool
@@ -124,14 +124,14 @@ class Plainly(TypedDict):
     project: str | None
 
 
-def plainly(arguments: Sequence[str]) -> Plainly | None:
+def parse_plain_status(arguments: Sequence[str]) -> PlainStatus | None:
     """Return what `status` is asked for where its words are whole and each is known; None where the parser has to look.
 
     As the parser has it, the last of several counts.
     """
     if list(arguments[:1]) != ["status"]:
         return None
-    options, words = Plainly(as_json=False, db=None, project=None), iter(arguments[1:])
+    options, words = PlainStatus(as_json=False, db=None, project=None), iter(arguments[1:])
     for word in words:
         option, equals, value = word.partition("=")
         if word == "--json":
@@ -184,11 +184,11 @@ def _unforeseen(fault: Exception, *, as_json: bool) -> int:
 
 def _answer_refusal(refusal: CounterpointError) -> None:
     """Say a refusal as JSON, on one line: it may come after the lines of a stream."""
-    from counterpoint.dialects.envelope import plain
+    from counterpoint.dialects.envelope import refusal_to_json
 
     # What the output does not take was said beside it.
     with suppress(Unavailable):
-        output_for(json=True).answer_line(plain(refusal, PHRASES))
+        output_for(json=True).answer_line(refusal_to_json(refusal, PHRASES))
 
 
 def _replace_closed_streams() -> None:

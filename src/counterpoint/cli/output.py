@@ -83,7 +83,7 @@ def one_line(text: str, limit: int = 100) -> str:
     return line if len(line) <= limit or not sys.stdout.isatty() else f"{line[: limit - 1]}…"
 
 
-def fitted(widths: Sequence[int], columns: int) -> list[int]:
+def fit_widths(widths: Sequence[int], columns: int) -> list[int]:
     """Return the widths of columns that together take so much room: the widest give up what is too much."""
     fitted_widths = list(widths)
     while (over := sum(fitted_widths) - columns) > 0:
@@ -95,7 +95,7 @@ def fitted(widths: Sequence[int], columns: int) -> list[int]:
     return fitted_widths
 
 
-def wrapped(text: str, wide: int, *, cuts_words: bool = True) -> list[str]:
+def wrap_text(text: str, wide: int, *, cuts_words: bool = True) -> list[str]:
     """Return a text as lines of at most so many columns, divided between words where that can be.
 
     The spaces that it begins with stand before every line, while half of the columns are left for words.
@@ -133,7 +133,7 @@ def style_of(cell: str) -> str:
 
 
 @contextmanager
-def taken() -> Generator[None]:
+def stdout_errors() -> Generator[None]:
     """Refuse what standard output does not take; Unavailable. A reader that went away is none."""
     try:
         yield
@@ -162,7 +162,7 @@ class Output:
         if self.json:
             self.aside(text, style=style)
             return
-        with taken():
+        with stdout_errors():
             self._say(text, style, sys.stdout, colour=self.colour, is_exact=is_exact)
 
     def aside(self, text: str, *, style: str = "") -> None:
@@ -186,12 +186,12 @@ class Output:
         """Say a text whose colours git has set; what else would steer a terminal is shown."""
         parts = _COLOURS.split(text) if self.colour else [text]
         parts_shown = (part if index % 2 else visible(part) for index, part in enumerate(parts))
-        with taken():
+        with stdout_errors():
             print("".join(parts_shown), end="" if text.endswith("\n") else "\n", flush=True)
 
     def document(self, text: str | bytes) -> None:
         """Say a document that programs read too: exact, but on a terminal what would steer it is shown."""
-        with taken():
+        with stdout_errors():
             if sys.stdout.isatty():
                 text = text.decode("utf-8", "backslashreplace") if isinstance(text, bytes) else text
                 sys.stdout.write(visible(text))
@@ -206,7 +206,7 @@ class Output:
 
         from counterpoint.kernel.visible import escaped
 
-        with taken():
+        with stdout_errors():
             print(escaped(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()))
 
     def result(self, answer: Json, *lines: str, is_exact: bool = False) -> None:
@@ -245,7 +245,7 @@ class Output:
 
         from counterpoint.kernel.visible import escaped
 
-        with taken():
+        with stdout_errors():
             print(escaped(orjson.dumps(value).decode()), flush=True)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -258,8 +258,8 @@ class Output:
             if sum(min(each, _CELL) for each in widths) > columns:
                 self._fields(headings, visible_rows)
                 return
-            widths = fitted(widths, columns)
-        with taken():
+            widths = fit_widths(widths, columns)
+        with stdout_errors():
             for number, row in enumerate(cells):
                 style = "bold" if not number else ""
                 for line in self._lines(row, widths, style):
@@ -267,7 +267,7 @@ class Output:
 
     def _lines(self, row: Sequence[str], widths: Sequence[int], style: str) -> Iterator[str]:
         """Return a row as lines, the cells that are too long for their columns wrapped by words."""
-        parts = [wrapped(cell, wide) for cell, wide in zip(row, widths, strict=True)]
+        parts = [wrap_text(cell, wide) for cell, wide in zip(row, widths, strict=True)]
         for index in range(max(map(len, parts))):
             padded: list[str] = []
             for cell, part, wide in zip(row, parts, widths, strict=True):
@@ -356,7 +356,7 @@ def _folded(text: str) -> str:
     """
     wide = terminal_columns()
     return "\n".join(
-        part for line in text.split("\n") for part in wrapped(line, wide, cuts_words=False)
+        part for line in text.split("\n") for part in wrap_text(line, wide, cuts_words=False)
     )
 
 

@@ -37,7 +37,7 @@ class _Kept(io.StringIO):
 
 
 @contextmanager
-def paged(*, is_wanted: bool = True) -> Generator[None]:
+def page_output(*, is_wanted: bool = True) -> Generator[None]:
     """Show what is printed during the block through a pager if it is longer than the terminal."""
     terminal = sys.stdout
     if not is_wanted or not terminal.isatty() or not _pager():
@@ -58,7 +58,7 @@ def pageable(command: F) -> F:
     @click.option("--no-pager", is_flag=True, help="Print it all at once.")
     @wraps(command)
     def shown(*args: Any, no_pager: bool, **paged_command: Any) -> Any:
-        with paged(is_wanted=not no_pager):
+        with page_output(is_wanted=not no_pager):
             return command(*args, **paged_command)
 
     return shown  # type: ignore[return-value] -- the same parameters and one more, which click gives

@@ -77,7 +77,7 @@ def name_item(hint: str, item: str) -> str:
 
 
 @contextmanager
-def naming_item(item: str) -> Generator[None]:
+def name_item_in_hints(item: str) -> Generator[None]:
     """Name an item in the commands that a refusal hints at, which does not say itself what it is about."""
     try:
         yield

@@ -114,7 +114,7 @@ def headline(noun: Noun) -> str:
     return one_line(next(filter(None, texts), ""))
 
 
-def stands(item: Item) -> str:
+def status_line(item: Item) -> str:
     """Return in a line how an item stands."""
     return f"{item.id} is {item.status}: {one_line(item.title)}"
 

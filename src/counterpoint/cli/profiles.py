@@ -6,7 +6,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
-from counterpoint.cli.output import taken
+from counterpoint.cli.output import stdout_errors
 from counterpoint.core.model.journal import Profile
 from counterpoint.dialects.symphony.scope import effective_tools
 from counterpoint.kernel.canonical import Json, dump_any
@@ -61,7 +61,7 @@ def _print(context: CommandContext, name: str, profile: Profile | None, *, as_js
         context.out.aside(f"warning: {warning}")
     listed: list[Json] = list(names)
     if as_json:
-        with taken():
+        with stdout_errors():
             click.echo(dump_any(listed))
     else:
         context.out.line(", ".join(names) or "no tool")

@@ -9,7 +9,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
-from counterpoint.cli.trust import given
+from counterpoint.cli.trust import file_arguments
 from counterpoint.core.model.runs import NOT_TOLD, Ingested, RunOrder
 from counterpoint.dialects.symphony.verbs.issues import Issues
 from counterpoint.kernel.canonical import Json
@@ -44,8 +44,8 @@ def ingest(
     """
     item = context.core.use(Issues).named(issue).id if issue else ""
     order = RunOrder(run=run or "", item=item, profile=profile or "")
-    with given.opened_or_input(file) as lines:
-        texts = (line.decode("utf-8", "replace") for line in given.lines_of(lines))
+    with file_arguments.open_file_or_input(file) as lines:
+        texts = (line.decode("utf-8", "replace") for line in file_arguments.lines_of(lines))
         done = context.core.runs.ingest(texts, order)
     cost = done.run.cost_micros
     price = "" if cost == NOT_TOLD else f", cost ${cost / _MICROS:.4f}"

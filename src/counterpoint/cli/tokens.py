@@ -8,13 +8,13 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, RenamedOption, examples
-from counterpoint.cli.local_time import headed, local_time
-from counterpoint.cli.trust.confirming import EXPIRES, confirmed, create_token, renew_token
+from counterpoint.cli.local_time import local_time, time_heading
+from counterpoint.cli.trust.confirming import EXPIRES, confirm_act, create_token, renew_token
 from counterpoint.core.model.access import SCOPES, WORKS, Token, TokenRequest
 from counterpoint.core.rules.access import (
     MOST_CALLS_A_MONTH,
     is_in_force,
-    lasting,
+    parse_lifetime,
     tool_limits_of,
 )
 from counterpoint.dialects import registry
@@ -104,7 +104,7 @@ def create(
         tools=tools,
         addresses=networks,
         calls_a_minute=rate or 0,
-        lasts_seconds=lasting(expires),
+        lasts_seconds=parse_lifetime(expires),
         calls_a_month=calls_a_month or 0,
         tool_limits=tool_limits,
     )
@@ -159,7 +159,7 @@ def list_(context: CommandContext) -> None:
         rows.append((LOCAL, LOCAL, "live", " ".join(WORKS), "this machine and account", "", ""))
     context.out.rows(
         tokens_shown,
-        ("id", "name", "state", "may", "only", "calls", headed("until")),
+        ("id", "name", "state", "may", "only", "calls", time_heading("until")),
         rows,
         aside="There is no token. Make one with `counterpoint token create NAME`.",
     )
@@ -179,7 +179,7 @@ def renew(context: CommandContext, which: str, *, expires: str) -> None:
 
     It keeps its secret, and whoever uses it stays the same for the ledger. One that has ended is good again; one that was revoked stays revoked.
     """
-    token = renew_token(context, which, "caller", lasting(expires))
+    token = renew_token(context, which, "caller", parse_lifetime(expires))
     ends = f"lasts until {local_time(token.expires_at)}" if token.expires_at else "has no end"
     context.out.result(_shown(token), f"{token.id} {token.name!r} {ends}.")
 
@@ -198,7 +198,7 @@ def revoke(context: CommandContext, which: str) -> None:
             raise NotFound("this account has no token here", hint=_LOCAL_HINT)
         context.out.result({"name": LOCAL, "state": "revoked"}, f"{LOCAL} is revoked.")
         return
-    core = confirmed(
+    core = confirm_act(
         context,
         lambda: tokens.proposed_revocation(which),
         lambda core: core.tokens.revoke(which),

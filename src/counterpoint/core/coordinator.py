@@ -20,10 +20,10 @@ from counterpoint.kernel.canonical import Json
 
 if TYPE_CHECKING:
     from counterpoint.core.operations.access import Identities, Tokens
-    from counterpoint.core.operations.audit import Auditing
+    from counterpoint.core.operations.audit import LedgerAudit
     from counterpoint.core.operations.claims import Claims
     from counterpoint.core.operations.documents import Documents
-    from counterpoint.core.operations.feed import Following
+    from counterpoint.core.operations.feed import EntryFeed
     from counterpoint.core.operations.finding.embedding import Embedding
     from counterpoint.core.operations.gates import Gates
     from counterpoint.core.operations.items import Items
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.sessions import Sessions
     from counterpoint.core.operations.tasks import Tasks
     from counterpoint.core.operations.trust.awaiting import AwaitedWork
-    from counterpoint.core.operations.trust.erasing import Erasing
+    from counterpoint.core.operations.trust.erasing import Erasures
     from counterpoint.core.operations.trust.exports import Exports
     from counterpoint.core.operations.trust.joint_acts import JointActs
     from counterpoint.core.operations.trust.keys import Keys
     from counterpoint.core.operations.trust.people import People
     from counterpoint.core.operations.trust.permitted import Permitted
-    from counterpoint.core.operations.trust.signing import Signing
+    from counterpoint.core.operations.trust.signing import LedgerSigning
     from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
-    from counterpoint.core.operations.trust.witnessing import Witnessing
+    from counterpoint.core.operations.trust.witnessing import WitnessChecks
     from counterpoint.core.operations.trust.writers import Writers
     from counterpoint.core.operations.web.searching import SearchVerbs
 
@@ -148,18 +148,18 @@ class Core:
         return People(self._context)
 
     @cached_property
-    def signing(self) -> Signing:
+    def signing(self) -> LedgerSigning:
         """Verbs for heads of the ledger that are signed."""
-        from counterpoint.core.operations.trust.signing import Signing
+        from counterpoint.core.operations.trust.signing import LedgerSigning
 
-        return Signing(self._context)
+        return LedgerSigning(self._context)
 
     @cached_property
-    def witnessing(self) -> Witnessing:
+    def witnessing(self) -> WitnessChecks:
         """Verbs for those who keep heads of the ledger elsewhere."""
-        from counterpoint.core.operations.trust.witnessing import Witnessing
+        from counterpoint.core.operations.trust.witnessing import WitnessChecks
 
-        return Witnessing(self._context)
+        return WitnessChecks(self._context)
 
     @cached_property
     def witness_policies(self) -> WitnessPolicies:
@@ -183,11 +183,11 @@ class Core:
         return Writers(self._context)
 
     @cached_property
-    def erasing(self) -> Erasing:
+    def erasing(self) -> Erasures:
         """Texts that are taken away for good."""
-        from counterpoint.core.operations.trust.erasing import Erasing
+        from counterpoint.core.operations.trust.erasing import Erasures
 
-        return Erasing(self._context)
+        return Erasures(self._context)
 
     @cached_property
     def projects(self) -> Projects:
@@ -288,11 +288,11 @@ class Core:
         return Memory(self._context)
 
     @cached_property
-    def audit(self) -> Auditing:
+    def audit(self) -> LedgerAudit:
         """Verbs for proving."""
-        from counterpoint.core.operations.audit import Auditing
+        from counterpoint.core.operations.audit import LedgerAudit
 
-        return Auditing(self._context)
+        return LedgerAudit(self._context)
 
     @cached_property
     def documents(self) -> Documents:
@@ -337,11 +337,11 @@ class Core:
         return ModelVerbs(self._context)
 
     @cached_property
-    def feed(self) -> Following:
+    def feed(self) -> EntryFeed:
         """Verbs for following the ledger."""
-        from counterpoint.core.operations.feed import Following
+        from counterpoint.core.operations.feed import EntryFeed
 
-        return Following(self._context)
+        return EntryFeed(self._context)
 
     @cached_property
     def overview(self) -> Overview:

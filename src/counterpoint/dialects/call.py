@@ -51,7 +51,7 @@ def within(
 ) -> Json:
     """Run a tool as `once`; its answer says of texts that they are data."""
     answer = once(call, tool, arguments, key, run)
-    return labelled(answer) if has_others_texts(tool, arguments, answer) else answer
+    return label_texts(answer) if has_others_texts(tool, arguments, answer) else answer
 
 
 def once(
@@ -63,7 +63,7 @@ def once(
     return call.core.once(key, {"tool": tool.name, "arguments": dict(arguments)}, run)
 
 
-def labelled(answer: Json) -> Json:
+def label_texts(answer: Json) -> Json:
     """Return an answer with the note that its texts are data, if it has texts that agents or people wrote."""
     if not isinstance(answer, dict):
         return answer

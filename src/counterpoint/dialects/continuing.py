@@ -28,7 +28,7 @@ MEANWHILE: Final = "meanwhile"
 _MOST_NEWS: Final = 3
 
 
-def offered(
+def list_resumable_work(
     call: Call,
     kind: str,
     present: Callable[[Continuation], Iterable[dict[str, Json]]],
@@ -65,7 +65,7 @@ def present_news(news: Iterable[News], phrases: Phrases) -> list[Json]:
     ]
 
 
-def lost(call: Call, phrases: Phrases, item: str = "") -> dict[str, Json]:
+def describe_lost_claim(call: Call, phrases: Phrases, item: str = "") -> dict[str, Json]:
     """Return what ended a claim of the caller, to stand in the answer to a note; looked for only where something may have.
 
     item: what the note is about; without one, all that the caller held.

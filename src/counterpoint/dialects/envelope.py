@@ -82,7 +82,7 @@ def hint_of(refusal: CounterpointError, phrases: Phrases, most: int = WORDS) -> 
     return clip(refusal.hint_in(phrases), most)
 
 
-def plain(refusal: CounterpointError, phrases: Phrases) -> dict[str, Json]:
+def refusal_to_json(refusal: CounterpointError, phrases: Phrases) -> dict[str, Json]:
     """Return a refusal as the native dialect and the command line answer it.
 
     The code a program switches on, the kind of refusal, what is wrong, what to do next, whether the same call can succeed

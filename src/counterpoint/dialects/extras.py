@@ -54,5 +54,7 @@ def open_extras(
 def _tool_order(settings: Settings, tree: Path) -> ToolOrder:
     if not settings.tool_dependencies:
         return ToolOrder()
-    tools = {tool.name for name in registry.known() for tool in registry.surface(name).tools}
+    tools = {
+        tool.name for name in registry.list_all_names() for tool in registry.surface(name).tools
+    }
     return read_order(tree / Path(settings.tool_dependencies).expanduser(), tools)

@@ -13,30 +13,30 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from counterpoint.core.model import catalogue, lifecycles
-from counterpoint.core.model.catalogue import later
+from counterpoint.core.model.catalogue import lazy_import
 from counterpoint.core.model.lifecycles import Lifecycle
 from counterpoint.core.model.rows import Noun
 
 _OURS: Final = "counterpoint.dialects"
 _LATER: Final[Mapping[str, Callable[[], type[Noun]]]] = {
-    "actions": later(f"{_OURS}.colibri.nouns", "Action"),
-    "briefs": later(f"{_OURS}.agentic.nouns", "Brief"),
-    "spec_sessions": later(f"{_OURS}.foundry.models.runs", "SpecSession"),
-    "session_steps": later(f"{_OURS}.foundry.models.runs", "SessionStep"),
-    "gate_evidence": later(f"{_OURS}.foundry.models.runs", "GateEvidence"),
-    "research_studies": later(f"{_OURS}.foundry.models.research", "ResearchStudy"),
-    "research_steps": later(f"{_OURS}.foundry.models.research", "ResearchStep"),
-    "writing_orders": later(f"{_OURS}.agentic.nouns", "WritingOrder"),
-    "written_texts": later(f"{_OURS}.agentic.nouns", "WrittenText"),
+    "actions": lazy_import(f"{_OURS}.colibri.nouns", "Action"),
+    "briefs": lazy_import(f"{_OURS}.agentic.nouns", "Brief"),
+    "spec_sessions": lazy_import(f"{_OURS}.foundry.models.runs", "SpecSession"),
+    "session_steps": lazy_import(f"{_OURS}.foundry.models.runs", "SessionStep"),
+    "gate_evidence": lazy_import(f"{_OURS}.foundry.models.runs", "GateEvidence"),
+    "research_studies": lazy_import(f"{_OURS}.foundry.models.research", "ResearchStudy"),
+    "research_steps": lazy_import(f"{_OURS}.foundry.models.research", "ResearchStep"),
+    "writing_orders": lazy_import(f"{_OURS}.agentic.nouns", "WritingOrder"),
+    "written_texts": lazy_import(f"{_OURS}.agentic.nouns", "WrittenText"),
 }
 NOUNS: Final = catalogue.Nouns((), _LATER)
 EVERY: Final = catalogue.NOUNS.followed_by(_LATER)
 """What the product has tables for: the nouns of the core and these."""
 
 TABLES: Final[Mapping[str, Callable[[], Lifecycle]]] = {
-    "staged": later(f"{_OURS}.colibri.nouns", "STAGED"),
-    "brief": later(f"{_OURS}.agentic.nouns", "BRIEF"),
-    "autonomy": later(f"{_OURS}.foundry.models.runs", "AUTONOMY"),
+    "staged": lazy_import(f"{_OURS}.colibri.nouns", "STAGED"),
+    "brief": lazy_import(f"{_OURS}.agentic.nouns", "BRIEF"),
+    "autonomy": lazy_import(f"{_OURS}.foundry.models.runs", "AUTONOMY"),
 }
 """What loads each table of states, by its name."""
 

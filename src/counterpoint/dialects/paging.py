@@ -70,7 +70,7 @@ def clip(text: str, max_bytes: int) -> str:
     return text[: fitting(text, max_bytes - _ELLIPSIS_BYTES)].rstrip() + _ELLIPSIS
 
 
-def fitted(entry: dict[str, Json]) -> dict[str, Json]:
+def fit_entry(entry: dict[str, Json]) -> dict[str, Json]:
     """Return an entry of a list that fits on a page: its texts and lists are cut as far as it needs."""
     cut_entry = entry
     for max_bytes, most in _SHARES:
@@ -149,7 +149,9 @@ def part_of_rows(
     )
 
 
-def shared(parts: Mapping[str, Part], bytes_left: int) -> tuple[dict[str, Json], dict[str, Json]]:
+def fit_parts(
+    parts: Mapping[str, Part], bytes_left: int
+) -> tuple[dict[str, Json], dict[str, Json]]:
     """Return the parts as far as they fit together, and where those that were cut go on."""
     sizes = {name: size_of(part.content) + len(name) + 4 for name, part in parts.items()}
     contents: dict[str, Json] = {}

@@ -16,7 +16,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model import lifecycles
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.plugin import GROUP, Dialect, Renamed
-from counterpoint.dialects.scoping import scoped
+from counterpoint.dialects.scoping import apply_scope
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 from counterpoint.protocol.surface import Surface
 from counterpoint.settings import READONLY, Settings
@@ -100,7 +100,7 @@ def names() -> tuple[str, ...]:
     return tuple(_BUILT_IN)
 
 
-def known() -> tuple[str, ...]:
+def list_all_names() -> tuple[str, ...]:
     """Return the names of all surfaces: those that are built in, and those of installed packages."""
     return (*_BUILT_IN, *sorted(_entry_points().names - _BUILT_IN.keys()))
 
@@ -125,13 +125,13 @@ def surface(name: str, settings: Settings | None = None) -> Surface[Call]:
     built = dialect.build(chosen) if chosen.tool_scope else _built(name, chosen)
     # A dialect that has modes of its own says itself what a caller may do in each.
     if effective.is_read_only and "mode" not in dialect.varies_by:
-        built = reading(built)
+        built = restrict_to_reads(built)
     # So does one that has roles; in all others a scope file opens what it names, or nothing is started.
     is_scoped = bool(effective.tool_scope) and "tool_scope" not in dialect.varies_by
-    return scoped(built, Path(effective.tool_scope)) if is_scoped else built
+    return apply_scope(built, Path(effective.tool_scope)) if is_scoped else built
 
 
-def reading(built: Surface[Call]) -> Surface[Call]:
+def restrict_to_reads(built: Surface[Call]) -> Surface[Call]:
     """Return a surface of which only what reads is open: whole tools, and actions of others."""
     narrowed = [(tool, tool.narrowed(lambda part: part.reads)) for tool in built.tools]
     return replace(
@@ -152,7 +152,7 @@ def rename_redacted(core: Core) -> dict[str, list[Renamed]]:
     A package that cannot be loaded has named nothing that could be asked for.
     """
     renamed: dict[str, list[Renamed]] = {}
-    for name in known():
+    for name in list_all_names():
         rename = None
         with suppress(ImportError, AttributeError, NotFound, ValueError, Unavailable):
             rename = _dialect(name).rename
@@ -196,7 +196,7 @@ def _installed(name: str) -> Dialect:
     entry_points = _entry_points()
     if name not in entry_points.names:
         raise NotFound(
-            f"there is no dialect {name[:60]!r}", hint=f"There are: {', '.join(known())}."
+            f"there is no dialect {name[:60]!r}", hint=f"There are: {', '.join(list_all_names())}."
         )
     dialect = entry_points[name].load()
     if not isinstance(dialect, Dialect):

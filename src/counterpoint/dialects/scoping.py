@@ -30,7 +30,7 @@ def read_tools(path: Path, roles: Mapping[str, Sequence[str]], role: str) -> tup
         ) from refused
 
 
-def scoped(built: Surface[Call], path: Path) -> Surface[Call]:
+def apply_scope(built: Surface[Call], path: Path) -> Surface[Call]:
     """Return a surface of which only the tools of a scope file are open; InvalidInput."""
     names = [tool.name for tool in (*built.tools, *built.closed)]
     opened = read_tools(path, {"": names, _ANY: names}, _ANY)

@@ -21,17 +21,17 @@ from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.journal import Record, Submission, Transition, Verdict
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Handoff, Session
-from counterpoint.core.rules.wording import as_given
+from counterpoint.core.rules.wording import parse_details
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
     Part,
     clip,
+    fit_parts,
     pages_of,
     part_of_list,
     part_of_text,
-    shared,
     size_of,
     sparse,
 )
@@ -87,7 +87,7 @@ def find_written(call: Call, name: str) -> Written | None:
     return written_item(call, item.id) if item is not None else _session(call, name)
 
 
-def renamed(written: Written, names: Mapping[str, str]) -> Written:
+def rename_parts(written: Written, names: Mapping[str, str]) -> Written:
     """Return something that was written with some of its parts under the names that a dialect has for them."""
     parts = {names.get(name, name): part for name, part in written.parts.items()}
     return Written(header=written.header, parts=parts)
@@ -107,7 +107,7 @@ def present_written(
         if part not in plain and (not cursor or part in pages.at)
     }
     fixed = {} if cursor else plain
-    contents, next_starts = shared(
+    contents, next_starts = fit_parts(
         parts, PAGE - RESERVE - size_of(header) - size_of(fixed) - size_of(DATA)
     )
     # An object is one entry of its part, so that it stands on a page whole or not at all.
@@ -259,7 +259,7 @@ def _handoff(handoff: Handoff) -> Written:
             "summary": handoff.summary,
             "next_steps": list(handoff.next_steps),
             "blockers": list(handoff.blockers),
-            "context": as_given(handoff.context),
+            "context": parse_details(handoff.context),
         },
     )
 

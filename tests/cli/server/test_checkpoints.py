@@ -15,7 +15,7 @@ import pytest
 
 from counterpoint import __version__
 from counterpoint.app import open_app
-from counterpoint.cli.server.checkpoints import AGAIN, LONG, MANY, Checkpoints, Waiting
+from counterpoint.cli.server.checkpoints import AGAIN, LONG, MANY, Checkpoints, LedgerState
 from counterpoint.cli.server.serving import serve_sockets
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.model.drafts import Draft
@@ -60,7 +60,7 @@ class Watch:
         self.time = 0.0
         self.app = open_app(folder, {})
         self.checkpoints = Checkpoints(now=lambda: self.time)
-        self.ledger = Waiting(self.app.itself())
+        self.ledger = LedgerState(self.app.itself())
 
     def write(self, many: int = 1) -> None:
         """Append entries."""

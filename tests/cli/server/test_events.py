@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from counterpoint.app import App, open_app
-from counterpoint.cli.server.events import PLACE, Heard, HookEvents
+from counterpoint.cli.server.events import PLACE, HookEvents, ReceivedEvent
 from counterpoint.cli.server.serving import ConnectionApps
 from counterpoint.kernel.errors import Forbidden, RateLimited, Unavailable
 from counterpoint.kernel.places import count_lost, find_prefix
@@ -17,7 +17,7 @@ from counterpoint.protocol.peers import PeerProcess
 from counterpoint.protocol.sockets import Greeting
 from counterpoint.protocol.wire.reports import Reported
 
-Hear = Callable[..., Heard]
+Hear = Callable[..., ReceivedEvent]
 
 
 @pytest.fixture
@@ -32,13 +32,13 @@ def host(place: Path) -> App:
 def hear(host: App, place: Path) -> Hear:
     """Give what answers an event that a hook reports, as one that has a credential."""
 
-    def heard(credential: str = "", size: int = 2, user: int = -1, **more: str) -> Heard:
+    def heard(credential: str = "", size: int = 2, user: int = -1, **more: str) -> ReceivedEvent:
         environ = {"COUNTERPOINT_CREDENTIAL": credential, **more}
         peer = PeerProcess(pid=os.getpid(), user=os.getuid() if user < 0 else user)
         greeting = Greeting(flags={}, environ=environ, folder=str(place), version="", peer=peer)
         body = b"{" + b" " * (size - 2) + b"}"
         told = Reported(client="claude", body=body, size=size)
-        return Heard(host, open_app(place, environ), greeting, told, lambda: None)
+        return ReceivedEvent(host, open_app(place, environ), greeting, told, lambda: None)
 
     return heard
 

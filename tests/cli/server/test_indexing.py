@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 
 from counterpoint.app import App, open_app
-from counterpoint.cli.server.indexing import Indexing
+from counterpoint.cli.server.indexing import TextIndexing
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.operations.finding import embedding
@@ -33,7 +33,7 @@ def test_nothing_is_embedded_before_anybody_searches(
 ) -> None:
     """Then all that waits, slice by slice, and later what was written since."""
     monkeypatch.setattr(embedding, "SLICE", 2)
-    indexing, core = Indexing(), app.itself()
+    indexing, core = TextIndexing(), app.itself()
     indexing._cores["demo"] = core
     indexing.look("demo")
     assert core.embedding.coverage() == (0, 3)
@@ -50,7 +50,7 @@ def test_a_thread_does_it_and_ends_with_the_server(
 ) -> None:
     """It looks by itself; whoever ends it waits for the slice under way."""
     monkeypatch.setattr("counterpoint.cli.server.indexing.GLANCE", 0.001)
-    indexing, core, kept = Indexing(), app.itself(), Event()
+    indexing, core, kept = TextIndexing(), app.itself(), Event()
     core.overview.search("one", limit=5)
     known = app.ports.embedder()
 
@@ -84,7 +84,7 @@ def test_what_fails_is_told_once(app: App, caplog: pytest.LogCaptureFixture) -> 
         raise Unavailable("the model is away")
 
     app.itself().overview.search("one", limit=5)
-    indexing = Indexing()
+    indexing = TextIndexing()
     indexing._cores["demo"] = Core(replace(app.ports, embedder=away), app.itself().caller)
     with caplog.at_level(logging.WARNING):
         indexing.look("demo")

@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from counterpoint.app import App, open_app
-from counterpoint.cli.supervise.agent import PROMPT, RUNNER, AgentProgram, filled, led_environ
+from counterpoint.cli.supervise.agent import (
+    PROMPT,
+    RUNNER,
+    AgentProgram,
+    agent_environ,
+    fill_placeholders,
+)
 from counterpoint.cli.supervise.loop import state_of
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import ProgramMissing
@@ -32,7 +38,7 @@ def _program(folder: Path, *words: str, prompt: str = PROMPT, seconds: int = 20)
 def test_placeholders_are_filled_once_and_other_braces_stay() -> None:
     """What was put in is not read again; JSON in a word is a word."""
     values = {**VALUES, "prompt": "work on {spec}", "session": "{round}"}
-    assert filled('{"a": {session}, "b": {prompt}} {x}', values) == (
+    assert fill_placeholders('{"a": {session}, "b": {prompt}} {x}', values) == (
         '{"a": {round}, "b": work on {spec}} {x}'
     )
 
@@ -49,7 +55,7 @@ def test_an_agent_gets_its_words_and_no_shell_reads_them(tmp_path: Path) -> None
 
 def test_the_built_in_prompt_names_what_an_agent_needs() -> None:
     """And no placeholder is left in it."""
-    told = filled(PROMPT, {**VALUES, "prompt": ""})
+    told = fill_placeholders(PROMPT, {**VALUES, "prompt": ""})
     assert "Spec: harbour. Run: ses_1." in told
     assert "{" not in told
     for word in ("session-step", "last_step_result", "step_proof", "loop_signal", "replay"):
@@ -107,7 +113,7 @@ def test_the_variables_of_an_agent_lead_it_to_this_project_and_role(app: App) ->
         "COUNTERPOINT_CREDENTIAL": "c",
         "FOUNDRY_MCP_ROLE": "observer",
     }
-    assert led_environ(environ, app, "harbour", role=RUNNER) == {
+    assert agent_environ(environ, app, "harbour", role=RUNNER) == {
         "PATH": "/bin",
         "ANTHROPIC_API_KEY": "k",
         "COUNTERPOINT_MODE": "READONLY",
@@ -123,6 +129,6 @@ def test_the_variables_of_an_agent_lead_it_to_this_project_and_role(app: App) ->
 
 def test_the_supervisor_has_the_role_that_was_set_and_else_may_pause(app: App) -> None:
     """What narrows somebody is not loosened by this command."""
-    assert led_environ({}, app, "x")["COUNTERPOINT_ROLE"] == "maintainer"
+    assert agent_environ({}, app, "x")["COUNTERPOINT_ROLE"] == "maintainer"
     for name in ("COUNTERPOINT_ROLE", "FOUNDRY_MCP_ROLE"):
-        assert led_environ({name: "observer"}, app, "x")["FOUNDRY_MCP_ROLE"] == "observer"
+        assert agent_environ({name: "observer"}, app, "x")["FOUNDRY_MCP_ROLE"] == "observer"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from counterpoint.app import App
-from counterpoint.cli.supervise.command import listening
+from counterpoint.cli.supervise.command import listen_for_signals
 from counterpoint.core.model.drafts import Draft
 from counterpoint.dialects.foundry.runs.sessions import Watching
 
@@ -36,7 +36,7 @@ def test_the_first_signal_is_a_wish_and_the_second_an_order(
     # Whoever runs the tests may have had one of them ignored, as `nohup` does.
     before = signal.default_int_handler
     signal.signal(number, before)
-    with listening() as stopping:
+    with listen_for_signals() as stopping:
         assert not stopping.is_asked
         os.kill(os.getpid(), number)
         assert stopping.is_asked
@@ -49,7 +49,7 @@ def test_the_first_signal_is_a_wish_and_the_second_an_order(
 def test_who_was_started_to_ignore_the_end_of_its_terminal_goes_on_ignoring_it() -> None:
     """As `nohup` starts it."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with listening() as stopping:
+    with listen_for_signals() as stopping:
         os.kill(os.getpid(), signal.SIGHUP)
         assert not stopping.is_asked
 

@@ -11,9 +11,9 @@ import pytest
 
 from counterpoint.cli.output import Output
 from counterpoint.cli.supervise.command import code_of
-from counterpoint.cli.supervise.loop import Stopping, Supervision
+from counterpoint.cli.supervise.loop import StopRequest, Supervision
 from counterpoint.cli.supervise.outcome import tell_outcome
-from counterpoint.cli.supervise.shown import opened_screen
+from counterpoint.cli.supervise.screens import open_screen
 from counterpoint.cli.supervise.specrun import SpecRun
 from counterpoint.dialects.foundry.runs.rules.signals import LINGER_SECONDS
 from counterpoint.kernel.clock import SystemClock
@@ -51,7 +51,7 @@ def supervise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Supervise:
     def run(runs: FakeRuns, *parts: Any, limit: int = 9, **more: Any) -> Told:
         agents = more.pop("agents", None) or FakeAgents([*parts])
         out, clock = Output(json=True), SystemClock()
-        with opened_screen(out, clock, is_verbose=False) as screen:
+        with open_screen(out, clock, is_verbose=False) as screen:
             found = Supervision(
                 run=SpecRun(spec="harbour", caller=runs),
                 agent=agents,
@@ -59,7 +59,7 @@ def supervise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Supervise:
                 folder=tmp_path,
                 limit=limit,
                 clock=clock,
-                stopping=more.pop("stopping", Stopping()),
+                stopping=more.pop("stopping", StopRequest()),
                 poll_seconds=0.0,
                 **more,
             ).supervise()
@@ -269,7 +269,7 @@ def test_no_agent_is_started_on_a_spec_without_tasks(supervise: Supervise) -> No
 
 def test_who_is_asked_to_stop_ends_the_agent_and_pauses_the_run(supervise: Supervise) -> None:
     """It goes on with the next call."""
-    runs, stopping = FakeRuns(), Stopping()
+    runs, stopping = FakeRuns(), StopRequest()
 
     def part(_heard: object, ends: Callable[[], bool]) -> Any:
         assert not ends()

@@ -9,7 +9,7 @@ import pytest
 
 from counterpoint.cli.output import Output
 from counterpoint.cli.supervise.outcome import SAID, Outcome, tell_outcome
-from counterpoint.cli.supervise.specrun import Look
+from counterpoint.cli.supervise.specrun import RunStatus
 from counterpoint.dialects.foundry.runs.rules.signals import REASONS, Decision
 from counterpoint.kernel.clock import SystemClock
 
@@ -21,7 +21,7 @@ _FILED = (
     "It stays active until an agent is asked to call `lifecycle` with action=complete,"
     " spec_id=harbour, or its file is moved to the folder `completed`."
 )
-LOOK = Look(state="running", session="ses_1", phase="phase-1", done=1, total=4)
+LOOK = RunStatus(state="running", session="ses_1", phase="phase-1", done=1, total=4)
 
 
 def test_every_reason_has_words() -> None:
@@ -77,7 +77,7 @@ def test_every_reason_has_words() -> None:
     ],
 )
 def test_in_the_end_is_said_why_and_what_to_do(
-    decision: Decision, look: Look, lines: list[str], capsys: pytest.CaptureFixture[str]
+    decision: Decision, look: RunStatus, lines: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the command that goes on, where something is left to do."""
     said = "".join(f"line {number}\n" for number in range(9))

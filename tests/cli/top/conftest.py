@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.cli.context import CommandContext, opened_context
+from counterpoint.cli.context import CommandContext, open_context
 from counterpoint.cli.top.view import TopView
 from fakes.looking_on import Play
 
@@ -17,7 +17,7 @@ from fakes.looking_on import Play
 def context(ledger: Path) -> Iterator[CommandContext]:
     """The context of a command in the copy."""
     del ledger
-    with opened_context(as_json=False, db=None, project=None) as opened:
+    with open_context(as_json=False, db=None, project=None) as opened:
         yield opened
 
 

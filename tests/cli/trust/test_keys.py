@@ -334,7 +334,7 @@ def test_an_ssh_key_that_signs_commits_signs_acts(
     assert call("key", "export", "signers").code == 0
     with app.store.reading(app.project) as view:
         made = next(one for one in view.select(Confirmation) if one.reason)
-    Path("sig").write_text(sshsig.armoured(made.signature))
+    Path("sig").write_text(sshsig.render_armour(made.signature))
     command = [
         str(ssh),
         "-Y",

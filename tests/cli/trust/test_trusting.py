@@ -14,7 +14,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit
 from counterpoint.core.model.journal import Receipt
-from counterpoint.core.model.models.asking import asked
+from counterpoint.core.model.models.asking import make_question
 from counterpoint.dialects.envelope import PEOPLE
 from counterpoint.kernel.errors import CommandNotAllowed, NotTrusted
 from fakes.scripted_models import ModelServer
@@ -210,7 +210,7 @@ def test_where_models_are_asked_is_shown_and_holds_once_a_person_trusted_it(
         for change in ("", '[models.prices."a-1"]\ninput = 1\noutput = 2.5\n'):
             file.write_text(file.read_text() + change)
             with pytest.raises(NotTrusted):
-                agent.models.ask(asked("?"))
+                agent.models.ask(make_question("?"))
             shown = call("trust")
             assert shown.code == 1
             new = [line for line in shown.out.splitlines() if line.startswith("  New: ")]
@@ -224,10 +224,10 @@ def test_where_models_are_asked_is_shown_and_holds_once_a_person_trusted_it(
                     "  New: A million tokens of a-1 cost $1.0000 ($1.0000 kept), of its answers $2.5000"
                 ]
             assert call("trust", "--yes").code == 0
-            assert agent.models.ask(asked("?")).text == "fine"
+            assert agent.models.ask(make_question("?")).text == "fine"
         file.write_text(file.read_text().replace("= 25", "= 26"))
         with pytest.raises(NotTrusted):
-            agent.models.ask(asked("?"))
+            agent.models.ask(make_question("?"))
         command = file.read_text() + "[models.providers.other]\ncommand = ['sh', '-c', 'true']\n"
         file.write_text(command)
         assert "Asks other for models by running: sh -c true" in call("trust").out

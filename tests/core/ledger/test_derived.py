@@ -14,7 +14,7 @@ from counterpoint.core.ledger.derived import (
     compact_change,
     expand,
     expand_change,
-    filled,
+    fill_columns,
     rules,
 )
 from counterpoint.core.model.catalogue import NOUNS
@@ -48,7 +48,7 @@ def test_a_whole_row_comes_back(data: st.DataObject, noun: type[Noun], origin: O
     image = compact(noun, key, {"project": "demo", **row}, origin)
     assert expand(noun, key, image, origin) == row
     assert image.keys().isdisjoint({*key, "project"})
-    shown = filled(noun, key, image, origin, whole=True)
+    shown = fill_columns(noun, key, image, origin, whole=True)
     assert shown == {name: value for name, value in row.items() if value and name not in key}
 
 
@@ -63,7 +63,7 @@ def test_a_change_comes_back(data: st.DataObject, noun: type[Noun], origin: Orig
     }
     image = compact_change(noun, before, changed, origin)
     assert expand_change(noun, before, image, origin) == changed
-    shown = filled(noun, {}, image, origin, whole=False)
+    shown = fill_columns(noun, {}, image, origin, whole=False)
     assert shown is not None
     assert all(shown[name] == after[name] for name in shown)
 
@@ -98,7 +98,7 @@ def test_a_change_that_does_not_raise_the_version_says_so() -> None:
 
 def test_a_deletion_tells_nothing() -> None:
     """There is no row."""
-    assert filled(Item, {"id": "demo-1"}, None, NOW, whole=True) is None
+    assert fill_columns(Item, {"id": "demo-1"}, None, NOW, whole=True) is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from counterpoint.core.model.work import Alias, Attribute
 from counterpoint.core.operations.recording.facets import (
     ATTRIBUTE_LIMIT,
     NAME_LIMIT,
-    kept_object,
+    attribute_object,
     labels_of,
 )
 from counterpoint.kernel.errors import (
@@ -76,13 +76,13 @@ def test_an_object_that_is_kept_is_read_by_its_name(studio, ada):
     """What is not there, is no object, or was redacted is an empty one."""
     item = make(ada, labels=("b", "a"), attributes={"size": {"n": 1}, "list": [1]}).id
     with studio.view() as view:
-        assert kept_object(view, item, "size") == {"n": 1}
-        assert kept_object(view, item, "list") == kept_object(view, item, "none") == {}
+        assert attribute_object(view, item, "size") == {"n": 1}
+        assert attribute_object(view, item, "list") == attribute_object(view, item, "none") == {}
         assert sorted(labels_of(view, item)) == ["a", "b"]
         assert labels_of(view, "T-9") == ()
     studio.system.erasing.of_row(Attribute, item, "size", reason="private")
     with studio.view() as view:
-        assert kept_object(view, item, "size") == {}
+        assert attribute_object(view, item, "size") == {}
 
 
 def test_what_is_in_the_backlog_is_not_offered_until_it_is_opened(studio, ada):

@@ -9,7 +9,7 @@ import pytest
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note
 from counterpoint.core.operations.feed import MOST_ENTRIES
-from counterpoint.core.operations.recording.unit import joined
+from counterpoint.core.operations.recording.unit import transaction
 from counterpoint.kernel.errors import InvalidInput
 from fakes.studio import Studio
 
@@ -76,7 +76,7 @@ def test_nobody_waits_inside_of_a_write(studio, ada):
     """It would wait for itself."""
     context = studio.context(ada)
     ada.feed._context = context
-    with joined(context), pytest.raises(AssertionError, match="begun to write"):
+    with transaction(context), pytest.raises(AssertionError, match="begun to write"):
         ada.feed.entries(ada.feed.last(), timeout=PATIENCE)
 
 

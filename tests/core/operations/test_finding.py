@@ -14,7 +14,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.operations.finding import embedding, hits
-from counterpoint.core.rules.finding.hybrid import ranked
+from counterpoint.core.rules.finding.hybrid import rank_hits
 from counterpoint.providers.embedding.opening import open_embedder
 
 LABELLED = json.loads((Path(__file__).parent / "labelled" / "questions.json").read_text("utf-8"))
@@ -190,7 +190,7 @@ def test_a_command_searches_where_nothing_can_be_written(tmp_path: Path) -> None
 
 def order(words: Mapping[str, float], cosines: Mapping[str, float]) -> list[str]:
     """Answer what was found in order, at an even weight."""
-    return [key for key, _ in ranked(words, cosines, weight=0.5, least=0.3)]
+    return [key for key, _ in rank_hits(words, cosines, weight=0.5, least=0.3)]
 
 
 def test_both_parts_count_and_a_faint_meaning_alone_does_not() -> None:
@@ -198,6 +198,6 @@ def test_both_parts_count_and_a_faint_meaning_alone_does_not() -> None:
     assert order({"a": 0.5, "b": 0.9}, {"a": 0.9}) == ["a", "b"]
     assert order({"a": 0.2}, {"c": 0.31, "d": 0.29}) == ["c", "a"]
     assert order({"a": 0.5, "b": 0.5}, {}) == ["a", "b"]
-    ((_, fit),) = ranked({"a": 4.0}, {"a": -0.5}, weight=0.4, least=0.3)
+    ((_, fit),) = rank_hits({"a": 4.0}, {"a": -0.5}, weight=0.4, least=0.3)
     assert fit == (0.6, 1.0, 0.0)
     assert fit.best == 1.0

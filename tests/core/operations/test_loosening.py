@@ -12,7 +12,7 @@ from counterpoint.core.model.filters import Edit, Handover, Judgment, Note, Read
 from counterpoint.core.model.identity import Contribution, ProposedAct
 from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.work import Gate
-from counterpoint.core.operations.recording.contributions import loosen_project
+from counterpoint.core.operations.recording.contributions import relax_project
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.errors import Forbidden, GateClosed
 from fakes.people import Person
@@ -394,7 +394,7 @@ def test_the_mark_of_a_project_holds_for_all_its_work(
 
     def lessen(core: Core) -> None:
         with recording(studio.context(core), "policy.changed") as change:
-            loosen_project(change, "take gates from")
+            relax_project(change, "take gates from")
             change.add_facts(less=True)
 
     lessen(ada)

@@ -79,27 +79,27 @@ def test_every_fault_of_a_wish_is_told_at_once():
         lasts_seconds=-1,
     )  # fmt: skip
     with pytest.raises(InvalidInput) as caught:
-        access.normalized(wish)
+        access.normalize_request(wish)
     assert len(caught.value.facts["faults"]) == 6
 
 
 def test_no_token_has_the_name_of_an_oauth_subject():
     """Who has such a name was let in by somebody else."""
     with pytest.raises(InvalidInput) as caught:
-        access.normalized(TokenRequest(name=f"{access.OF_SUBJECTS}bob", scopes=("read",)))
+        access.normalize_request(TokenRequest(name=f"{access.OF_SUBJECTS}bob", scopes=("read",)))
     (fault,) = caught.value.facts["faults"]
     assert fault == f"names that begin with {access.OF_SUBJECTS} are those of OAuth subjects"
 
 
 def test_a_wish_is_brought_into_its_plain_form():
     """Sorted, each once, networks without host bits; writing includes reading."""
-    wish = access.normalized(
+    wish = access.normalize_request(
         TokenRequest(name="ci", scopes=("write",), tools=("b", "a", "b"), addresses=("10.1.2.3/8",))
     )
     assert (wish.scopes, wish.tools, wish.addresses) == (
         ("read", "write"), ("a", "b"), ("10.0.0.0/8",),
     )  # fmt: skip
-    assert access.normalized(TokenRequest(name="ci", scopes=("read",))).scopes == ("read",)
+    assert access.normalize_request(TokenRequest(name="ci", scopes=("read",))).scopes == ("read",)
 
 
 @given(st.lists(st.text(), min_size=1), st.lists(st.text(), min_size=1))
@@ -115,7 +115,9 @@ def test_a_capability_is_kept_by_its_kind_and_what_makes_it(one, other):
 def test_the_limits_of_tools_are_read_from_their_texts():
     """A tool and a number; the same one twice is one."""
     assert access.tool_limits_of(["find=30", "plan-1=1", "find=30"]) == {"find": 30, "plan-1": 1}
-    wish = access.normalized(TokenRequest(name="ci", tool_limits=("note=5", "find=30", "note=5")))
+    wish = access.normalize_request(
+        TokenRequest(name="ci", tool_limits=("note=5", "find=30", "note=5"))
+    )
     assert wish.tool_limits == ("find=30", "note=5")
 
 
@@ -136,4 +138,4 @@ def test_a_limit_of_a_tool_that_is_none_is_refused(texts):
 def test_a_month_has_no_fewer_calls_than_none_and_not_endlessly_many(calls):
     """Both ends are told."""
     with pytest.raises(InvalidInput, match="calls a month"):
-        access.normalized(TokenRequest(name="ci", calls_a_month=calls))
+        access.normalize_request(TokenRequest(name="ci", calls_a_month=calls))

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from counterpoint.core.rules import areas
-from counterpoint.core.rules.areas import covers, includes, outside, overlapping, overlaps
+from counterpoint.core.rules.areas import covers, includes, list_overlaps, outside, overlaps
 
 parts = st.sampled_from(["a", "b", "ab", "*", "a*", "*b", "?", "?b", "**", "a?*", "*a*"])
 patterns = st.lists(parts, min_size=1, max_size=4).map("/".join)
@@ -81,7 +81,7 @@ def test_what_areas_cover_by_example(pattern, path, expected):
 
 def test_overlaps_and_strays_are_listed():
     """Every pair of areas; every path in none of them."""
-    assert overlapping(["src", "docs"], ["src/api", "**/x"]) == [
+    assert list_overlaps(["src", "docs"], ["src/api", "**/x"]) == [
         ("src", "src/api"), ("src", "**/x"), ("docs", "**/x"),
     ]  # fmt: skip
     assert outside(["src", "*.md"], ["src/a", "b.md", "c/d.md", "e"]) == ["c/d.md", "e"]
@@ -128,7 +128,7 @@ def test_an_area_includes_what_surely_lies_in_it(areas, pattern, is_in):
 )  # fmt: skip
 def test_braces_stand_for_several_areas(pattern, stands_for):
     """Nested, several in one, and only where a comma is in them."""
-    assert areas.spread(pattern) == stands_for
+    assert areas.expand_braces(pattern) == stands_for
 
 
 def test_areas_with_braces_overlap_what_they_stand_for():

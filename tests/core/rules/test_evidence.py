@@ -10,7 +10,7 @@ from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.core.rules.evidence import (
     evidence_text,
     files_text,
-    measured,
+    make_evidence,
     remarks_on,
     says_tests_pass,
     snapshot_of,
@@ -50,7 +50,7 @@ def test_a_snapshot_comes_back_from_its_row():
 def test_a_comparison_is_kept_with_its_sums():
     """By name up to a limit; the count is always whole."""
     paths = [f"f{n:03d}" for n in range(501)]
-    found = measured(compared(*paths))
+    found = make_evidence(compared(*paths))
     assert (found.file_count, len(found.files)) == (501, 500)
     assert (found.insertions, found.deletions) == (1002, 501)
     assert (found.start_commit, found.end_commit, found.commits) == ("a", "b", ("b",))
@@ -60,7 +60,7 @@ def test_a_comparison_is_kept_with_its_sums():
 def test_a_rename_keeps_its_old_name():
     """Other changes have none."""
     change = FileChange(path="new", kind="renamed", previous="old")
-    found = measured(Comparison(start=Snapshot(method="git"), end=Snapshot(method="git"),
+    found = make_evidence(Comparison(start=Snapshot(method="git"), end=Snapshot(method="git"),
                                 changes=(change,)))  # fmt: skip
     assert canonical.load(evidence_text(found))["files"] == [
         {"path": "new", "kind": "renamed", "previous": "old", "insertions": 0, "deletions": 0}

@@ -24,7 +24,7 @@ from counterpoint.core.rules.identity import (
     may_be_one,
     name_of,
     principal_of,
-    seen_again,
+    refresh_connection,
     share_of,
 )
 from counterpoint.kernel import canonical
@@ -203,9 +203,9 @@ def test_what_the_first_process_has_taken_up_is_asked_anew() -> None:
     known = kept(RELAY, "claude")
     assert (known.pid, known.held_since) == (1, 102)
     later = replace(known, held_since=200, agent="eve")
-    assert seen_again(known, later) == replace(known, held_since=200)
+    assert refresh_connection(known, later) == replace(known, held_since=200)
     other = kept(RELAY, "claude", "bash*")
-    assert seen_again(other, replace(other, held_since=200)) == other
+    assert refresh_connection(other, replace(other, held_since=200)) == other
     outside = Peer((replace(line(RELAY)[0], pid=30, parent=0),), BOOT)
     principal = principal_of(outside, ())
     assert principal is not None

@@ -10,7 +10,7 @@ from builders import known_connection
 from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import Contribution
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.rules.claims import Dependence, dependence, standing
+from counterpoint.core.rules.claims import Dependence, dependence, principal_id_of
 
 ADA = Actor(
     kind="agent",
@@ -105,5 +105,5 @@ def test_a_credential_does_not_stand_for_a_process_that_hides() -> None:
 
 def test_a_name_is_told_apart_from_every_principal() -> None:
     """No name that anybody gives himself is the id of one."""
-    assert standing(ADA) == "cn_a"
-    assert standing(replace(NOBODY, name="cn_a")) == "?cn_a"
+    assert principal_id_of(ADA) == "cn_a"
+    assert principal_id_of(replace(NOBODY, name="cn_a")) == "?cn_a"

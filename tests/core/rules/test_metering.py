@@ -13,7 +13,7 @@ from counterpoint.kernel.clock import moment, stamp
 @given(st.integers(0, 300), st.integers(1, 80), st.integers(1, 200))
 def test_no_month_has_more_calls_than_it_may(used, wanted, most):
     """What is granted fits, is never more than was wanted, and is all of it where it fits."""
-    granted = access.granted(used, wanted, most)
+    granted = access.grant_calls(used, wanted, most)
     assert 0 <= granted <= wanted
     assert used + granted <= max(used, most)
     assert granted == wanted or used + granted >= most

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.runs import PAYLOAD_LIMIT, Totals, event, fitted, totals
+from counterpoint.core.rules.runs import PAYLOAD_LIMIT, Totals, event, fit_payload, totals
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=9),
@@ -21,7 +21,7 @@ json_values = st.recursive(
 @given(payload=st.dictionaries(st.text(max_size=5), json_values, max_size=4))
 def test_a_small_payload_stays_as_it_is(payload):
     """Nothing is cut that fits."""
-    text, is_cut = fitted(payload)
+    text, is_cut = fit_payload(payload)
     assert json.loads(text) == payload
     assert not is_cut
 
@@ -37,22 +37,22 @@ def test_any_payload_is_made_to_fit(lengths, names, depth):
     for _ in range(depth):
         deep = [deep]
     payload = {"type": "x", "texts": ["t" * n for n in lengths], "n" * names: 1, "deep": deep}
-    text, is_cut = fitted(payload)
+    text, is_cut = fit_payload(payload)
     assert len(text) <= PAYLOAD_LIMIT
     assert (json.loads(text) != payload) is is_cut
 
 
 def test_what_was_cut_is_said():
     """In place of the text, or as a whole if there is too much of everything."""
-    text, _ = fitted({"type": "text", "text": "a" * 30_000})
+    text, _ = fit_payload({"type": "text", "text": "a" * 30_000})
     assert json.loads(text)["text"].endswith("… (26000 more characters)")
     wide = {f"name{n}": ["x" * 30] * 100 for n in range(400)}
-    text, is_cut = fitted({"type": "wide", "subtype": 7, **wide})
+    text, is_cut = fit_payload({"type": "wide", "subtype": 7, **wide})
     assert json.loads(text) == {"type": "wide", "cut": json.loads(text)["cut"]}
     assert is_cut
-    text, is_cut = fitted({"list": list(range(501))})
+    text, is_cut = fit_payload({"list": list(range(501))})
     assert (len(json.loads(text)["list"]), is_cut) == (500, True)
-    text, is_cut = fitted({"d" * 30_000: 1})
+    text, is_cut = fit_payload({"d" * 30_000: 1})
     assert is_cut
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.rules.drafting import Planned, plan_of
+from counterpoint.core.rules.drafting import PlannedItem, plan_of
 from counterpoint.dialects.agentic.words import parse_phases
 from counterpoint.kernel.errors import InvalidInput, MalformedDocument
 
@@ -18,7 +18,7 @@ def made(*phases: Any) -> Sequence[Draft]:
     return parse_phases(phases)
 
 
-def planned(*phases: Any) -> list[Planned]:
+def planned(*phases: Any) -> list[PlannedItem]:
     """Answer a plan of these phases, laid flat."""
     return plan_of(Draft(kind="plan", title="P", children=parse_phases(phases)), lambda _: False)
 

@@ -10,7 +10,7 @@ import pytest
 
 from builders import Agent, Workshop
 from counterpoint.core.model.models.uses import ModelUse
-from counterpoint.core.operations.models.spending import Asking
+from counterpoint.core.operations.models.spending import ProviderBreakers
 from counterpoint.core.ports.circuits import MOST_FAULTS, Breaker
 from counterpoint.dialects.foundry.research.asking import Overrides
 from fakes.scripted_models import MODEL, Failing, ModelServer, Mute
@@ -197,7 +197,7 @@ def test_a_program_that_fails_again_and_again_is_left_alone(ada: Agent, workshop
     (root / "counterpoint.toml").write_text(
         f'[models.providers.agent]\ncommand = ["{program}"]\nmodel = "m"\n'
     )
-    circuits = workshop.app.ports.remember(Asking).circuits
+    circuits = workshop.app.ports.remember(ProviderBreakers).circuits
     circuits["agent"] = Breaker(seconds=lambda: now[0], what="agent")
     for number in range(2 * MOST_FAULTS):
         given = {"model": f"none-{number}"} if number < MOST_FAULTS else {}

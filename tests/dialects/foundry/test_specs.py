@@ -14,7 +14,7 @@ from builders import Agent
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 
 SPEC = "export-2026-01-02-001"
 PLAN = {"plan_path": ".plans/a.md", "plan_review_path": ".plan-reviews/a.md"}
@@ -447,7 +447,7 @@ class Noise:
 
     def make(self, count: int) -> None:
         """Write so many entries."""
-        with joined(self._context):
+        with transaction(self._context):
             for place in range(count):
                 with recording(self._context, "test.noted") as change:
                     change.add_facts(place=place)

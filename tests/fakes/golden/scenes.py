@@ -22,7 +22,7 @@ from counterpoint.core.model.sessions import SessionOpening
 from counterpoint.core.operations.closing.ending import carry_on
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
-from counterpoint.core.operations.recording.unit import joined
+from counterpoint.core.operations.recording.unit import transaction
 from counterpoint.dialects.agentic.nouns import BriefFilter
 from counterpoint.dialects.agentic.verbs.briefs import Briefs
 from counterpoint.dialects.agentic.verbs.pruning import Pruning
@@ -190,7 +190,7 @@ def plans(stage: Stage) -> None:
         else:
             raise AssertionError("the large plan was not given up")
         context = stage.context(ada)
-        with joined(context):
+        with transaction(context):
             Journal(context).append(Note(kind="comment", body="a plan of four entries follows"))
             Plans(context).create(_large("Farm"))
         _closings(stage)

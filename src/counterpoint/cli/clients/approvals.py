@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 
 from counterpoint.cli.clients.files import Change, change
 from counterpoint.cli.clients.hooks import allow_tools, allowed_tools, forbid_tools
-from counterpoint.cli.clients.known import CLIENTS, Client, spoken
+from counterpoint.cli.clients.known import CLIENTS, Client, dialect_of_entry
 from counterpoint.cli.clients.toml import remove_table, set_table
 from counterpoint.kernel.canonical import Json
 
@@ -98,12 +98,14 @@ def _edit_codex(text: str, *, is_free: bool) -> str:
     entry = _CODEX.entry(text)
     if entry is None:
         return text
-    return approve_in_codex(text, checking_tools(spoken(entry), is_free=is_free))
+    return approve_in_codex(text, checking_tools(dialect_of_entry(entry), is_free=is_free))
 
 
 def _dialect(tree: Path, client: Client) -> str:
     path = tree / client.file
-    return spoken(client.entry(path.read_text(encoding="utf-8"))) if path.is_file() else ""
+    return (
+        dialect_of_entry(client.entry(path.read_text(encoding="utf-8"))) if path.is_file() else ""
+    )
 
 
 def _table(tool: str) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def _remarks_on(
             )
 
 
-def handed_on(
+def environ_of_entry(
     client: Client, entry: Mapping[str, Any], environ: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the variables that the process of an entry gets from its client, which has these."""
@@ -125,7 +125,7 @@ def _missing_variables(
         ran = subprocess.run(  # noqa: S603 - what the client itself would start
             command,
             cwd=tree,
-            env={**handed_on(client, entry, set_all), PROBE: "1"},
+            env={**environ_of_entry(client, entry, set_all), PROBE: "1"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

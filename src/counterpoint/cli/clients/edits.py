@@ -12,7 +12,7 @@ from counterpoint.cli.clients.approvals import CLAUDE_SETTINGS, approve_in_codex
 from counterpoint.cli.clients.files import Change, change, drop_section, set_section
 from counterpoint.cli.clients.hooks import HOOKS, Hooks, deny_edits, prune
 from counterpoint.cli.clients.jsonc import load_jsonc, member, remove_member
-from counterpoint.cli.clients.known import CLIENTS, Client, runs, spoken
+from counterpoint.cli.clients.known import CLIENTS, Client, dialect_of_entry, runs
 from counterpoint.cli.clients.toml import remove_table
 from counterpoint.dialects.call import Call
 from counterpoint.kernel.canonical import Json
@@ -98,7 +98,7 @@ class Setup:
             entry = client.entry(text)
             if entry is None or not runs(entry, self.environ):
                 return client.edited(text, {**(entry or {}), **entry_wanted})
-            if self.is_asked and spoken(entry) != self.name:
+            if self.is_asked and dialect_of_entry(entry) != self.name:
                 entry = client.speaking(entry, self.name)
                 text = client.edited(text, entry)
             missing = client.missing_variables(entry)
@@ -128,14 +128,14 @@ class Setup:
         )
 
 
-def standing(tree: Path) -> str:
+def find_configured_dialect(tree: Path) -> str:
     """Return the dialect that all entries of ours in a project ask for; empty for the default, and if they differ."""
     dialects: set[str] = set()
     for client in CLIENTS:
         # What cannot be read is told where it is to be edited.
         with suppress(MalformedDocument, OSError, UnicodeDecodeError):
             entry = client.entry((tree / client.file).read_text(encoding="utf-8"))
-            dialects |= {spoken(entry)} if entry else set()
+            dialects |= {dialect_of_entry(entry)} if entry else set()
     return dialects.pop() if len(dialects) == 1 else ""
 
 

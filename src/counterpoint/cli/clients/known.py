@@ -203,7 +203,7 @@ def variable_names(env_vars: list[Any]) -> set[str]:
     }
 
 
-def spoken(entry: Mapping[str, Any] | None) -> str:
+def dialect_of_entry(entry: Mapping[str, Any] | None) -> str:
     """Return the dialect that an entry asks for, empty for the default."""
     args = (entry or {}).get("args")
     words = cast("list[Any]", args) if isinstance(args, list) else []

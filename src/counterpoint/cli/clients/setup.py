@@ -23,7 +23,13 @@ from counterpoint.app import App
 from counterpoint.cli.checks.configured import trust_text
 from counterpoint.cli.clients.beginning import begin_anew
 from counterpoint.cli.clients.detecting import detect
-from counterpoint.cli.clients.edits import Setup, by_file, is_left_empty, removals, standing
+from counterpoint.cli.clients.edits import (
+    Setup,
+    by_file,
+    find_configured_dialect,
+    is_left_empty,
+    removals,
+)
 from counterpoint.cli.clients.files import Change, remove, write
 from counterpoint.cli.clients.known import CLIENTS, SERVER, Client
 from counterpoint.cli.clients.toml import set_table
@@ -133,7 +139,7 @@ def init_command(
         client for client in CLIENTS if client.name in names or (not names and _used(app, client))
     ]
     dialect = surface or next(filter(None, map(app.environ.get, _DIALECT_VARIABLES)), "")
-    speaks = dialect or standing(tree) or app.settings.surface
+    speaks = dialect or find_configured_dialect(tree) or app.settings.surface
     setup = Setup(
         tree=tree,
         environ=app.environ,

@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from counterpoint.cli.output import Output, one_line, wrapped
+from counterpoint.cli.output import Output, one_line, wrap_text
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.visible import visible
@@ -87,7 +87,7 @@ class Lines:
 
     def _line(self, who: str, words: str, *, style: str = "") -> None:
         first = f"{monotonic() - self.begun:6.2f} s  {who:<13} "
-        for part in wrapped(words, COLUMNS - len(first)):
+        for part in wrap_text(words, COLUMNS - len(first)):
             self.out.line(f"{first}{part}", style=style)
             first = " " * len(first)
 
@@ -151,7 +151,7 @@ def _word(fact: Json) -> str:
 
 
 @contextmanager
-def opened_screen(out: Output) -> Generator[Screen]:
+def open_screen(out: Output) -> Generator[Screen]:
     """Open the view that fits the output."""
     if out.json:
         yield NullScreen()

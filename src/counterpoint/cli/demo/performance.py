@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 
 from counterpoint.app import open_app
-from counterpoint.cli.demo.display import opened_screen
+from counterpoint.cli.demo.display import open_screen
 from counterpoint.cli.demo.processes import AgentProcesses
 from counterpoint.cli.demo.repository import MAIN, child_environ, create_repository
 from counterpoint.cli.demo.scenario import Scenario
@@ -40,7 +40,7 @@ def perform(out: Output, folder: Path) -> DemoResult:
     app.person().projects.trust(read_checking(main.folder), environ.get("PATH", ""))
     agents = AgentProcesses(logs=folder / "logs", environ=environ)
     try:
-        with opened_screen(out) as screen:
+        with open_screen(out) as screen:
             play = Scenario(
                 app=app, main=main, trees=folder / "desks", agents=agents, screen=screen
             )

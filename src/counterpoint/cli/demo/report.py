@@ -9,7 +9,7 @@ from pathlib import Path
 from counterpoint.cli.demo.display import COLUMNS
 from counterpoint.cli.demo.scenario import KILLED_AGENT
 from counterpoint.cli.demo.summary import DemoResult, ProofResult, TaskRow
-from counterpoint.cli.output import Output, wrapped
+from counterpoint.cli.output import Output, wrap_text
 from counterpoint.kernel.plurals import agree, counted
 
 _SHORT = 7
@@ -46,7 +46,7 @@ def _print_section(out: Output, title: str, lines: Iterator[str]) -> None:
     out.line(title, style="bold")
     for line in lines:
         indent = " " * (2 + len(line) - len(line.lstrip()))
-        for part in wrapped(line.strip(), COLUMNS - len(indent) - 2):
+        for part in wrap_text(line.strip(), COLUMNS - len(indent) - 2):
             out.line(f"{indent}{part}".rstrip())
             indent = f"{indent:<4}"
 

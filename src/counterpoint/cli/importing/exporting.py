@@ -199,7 +199,7 @@ def _markdown(work: ForeignWork) -> str:
 
 def _json(work: ForeignWork) -> str:
     return orjson.dumps(
-        own.written(work), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        own.work_to_json(work), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     ).decode()
 
 

@@ -28,7 +28,7 @@ _DEPTH: Final = 100
 _CELL: Final = 1_000_000
 
 
-def refused(where: str, problem: str, hint: str = "") -> MalformedDocument:
+def source_error(where: str, problem: str, hint: str = "") -> MalformedDocument:
     """Return the refusal of a source, with the place that is at fault."""
     return MalformedDocument(
         f"this cannot be imported: {where}: {problem}",
@@ -45,7 +45,7 @@ def loss_of(fault: MalformedDocument) -> Remark:
     return Remark(f"{problem}, so it is left out", text_in(first, "where"), "loss")
 
 
-def unimported(files: Sequence[str], tool: str) -> str:
+def remark_on_documents(files: Sequence[str], tool: str) -> str:
     """Return the remark on documents of a project that are no tasks, with what to do about them."""
     is_one = len(files) == 1
     return (
@@ -66,14 +66,14 @@ def read_text(path: Path, name: str = "", limit: int = TEXT_LIMIT) -> str:
     except OSError as fault:
         is_link = fault.errno == ELOOP
         problem = "it is a link: name what it leads to" if is_link else fault.strerror or fault
-        raise refused(name, f"it cannot be read: {problem}") from fault
+        raise source_error(name, f"it cannot be read: {problem}") from fault
     if len(data) > limit:
-        raise refused(name, f"it has more than {limit:,} bytes")
+        raise source_error(name, f"it has more than {limit:,} bytes")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = data.count(b"\n", 0, fault.start) + 1
-        raise refused(f"{name}, line {line}", "it is not UTF-8") from fault
+        raise source_error(f"{name}, line {line}", "it is not UTF-8") from fault
 
 
 def _opened(path: Path) -> int:
@@ -123,7 +123,7 @@ class Folder:
         for entry in folder.iterdir():
             names.append(entry.name)
             if len(names) > FILES_LIMIT:
-                raise refused(below or folder.name, f"it has more than {FILES_LIMIT:,} files")
+                raise source_error(below or folder.name, f"it has more than {FILES_LIMIT:,} files")
         return sorted(names)
 
     def folders(self, below: str) -> Iterator[str]:
@@ -138,7 +138,7 @@ class Folder:
         for part in Path(below).parts:
             current /= part
             if part == ".." or current.is_symlink():
-                raise refused(below, "it leads out of the folder by a link")
+                raise source_error(below, "it leads out of the folder by a link")
 
 
 def json_of(text: str, name: str, line: int = 0) -> Json:
@@ -148,11 +148,11 @@ def json_of(text: str, name: str, line: int = 0) -> Json:
         value: Json = json.loads(text, parse_constant=_no_number)
     except json.JSONDecodeError as fault:
         number = line or fault.lineno
-        raise refused(f"{name}, line {number}", f"it is not JSON: {fault.msg}") from fault
+        raise source_error(f"{name}, line {number}", f"it is not JSON: {fault.msg}") from fault
     except (ValueError, RecursionError) as fault:
-        raise refused(where, f"it is not JSON that can be read: {fault}") from fault
+        raise source_error(where, f"it is not JSON that can be read: {fault}") from fault
     if _is_deep(value):
-        raise refused(where, f"it is nested deeper than {_DEPTH} levels")
+        raise source_error(where, f"it is nested deeper than {_DEPTH} levels")
     return value
 
 
@@ -207,7 +207,7 @@ def rows_of(text: str, name: str, remarks: list[Remark]) -> Iterator[tuple[str, 
             elif any(row):
                 yield f"{name}, line {reader.line_num}", dict(zip(headings, row, strict=False))
     except csv.Error as fault:
-        raise refused(f"{name}, line {reader.line_num}", f"it is not CSV: {fault}") from fault
+        raise source_error(f"{name}, line {reader.line_num}", f"it is not CSV: {fault}") from fault
     finally:
         csv.field_size_limit(before)
 

@@ -10,7 +10,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.trust import signing
-from counterpoint.core.model.models.asking import Provider, asked
+from counterpoint.core.model.models.asking import Provider, make_question
 from counterpoint.core.model.web.searching import Search, Searcher
 from counterpoint.core.rules.models.limits import dollars
 from counterpoint.kernel.canonical import Json
@@ -132,7 +132,7 @@ def test(context: CommandContext, name: str, *, model: str) -> None:
     if isinstance(_named(context, name), Searcher):
         _try_search(context, name)
         return
-    question = asked(
+    question = make_question(
         _TRY,
         provider=name,
         model=model,

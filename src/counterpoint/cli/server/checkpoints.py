@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from counterpoint.cli.server.events import HookEvents
-from counterpoint.cli.server.indexing import Indexing
+from counterpoint.cli.server.indexing import TextIndexing
 from counterpoint.cli.server.mirrors import Mirrors
-from counterpoint.cli.server.researching import Researching
+from counterpoint.cli.server.researching import ResearchThreads
 from counterpoint.cli.server.witnesses import Witnesses
 from counterpoint.core.coordinator import Core
 from counterpoint.kernel.errors import CounterpointError
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Waiting:
+class LedgerState:
     """What of one ledger waits, as it was at the last look; -1: nobody has looked yet."""
 
     core: Core
@@ -70,10 +70,10 @@ class Checkpoints:
     now: Callable[[], float] = time.monotonic
     witnesses: Witnesses = field(default_factory=Witnesses)
     mirrors: Mirrors = field(default_factory=Mirrors)
-    indexing: Indexing = field(default_factory=Indexing)
-    research: Researching = field(default_factory=Researching)
+    indexing: TextIndexing = field(default_factory=TextIndexing)
+    research: ResearchThreads = field(default_factory=ResearchThreads)
     events: HookEvents = field(default_factory=HookEvents)
-    _ledgers: dict[str, Waiting] = field(init=False, default_factory=dict[str, Waiting])
+    _ledgers: dict[str, LedgerState] = field(init=False, default_factory=dict[str, LedgerState])
     _over: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread | None = field(init=False, default=None)
     _guard: threading.Lock = field(init=False, default_factory=threading.Lock)
@@ -83,7 +83,7 @@ class Checkpoints:
         if project in self._ledgers:
             return
         with self._guard:
-            waiting = self._ledgers.setdefault(project, Waiting(core()))
+            waiting = self._ledgers.setdefault(project, LedgerState(core()))
             self.witnesses.tend(project, waiting.core)
             self.indexing.tend(project, waiting.core)
             if self._thread is None and not self._over.is_set():
@@ -112,7 +112,7 @@ class Checkpoints:
             self.look(ledger, at_end=at_end)
             self._tell_presences(ledger)
 
-    def _tell_presences(self, ledger: Waiting) -> None:
+    def _tell_presences(self, ledger: LedgerState) -> None:
         """Have it written which connections have ended; what cannot be written now is tried with the next look."""
         try:
             if not ledger.has_forgotten:
@@ -124,7 +124,7 @@ class Checkpoints:
                 logger.warning("Connections are not told of: %s %s", fault.message, fault.hint)
             ledger.why_silent = fault.message
 
-    def look(self, ledger: Waiting, *, at_end: bool = False) -> None:
+    def look(self, ledger: LedgerState, *, at_end: bool = False) -> None:
         """Have a ledger signed if it is time, and tidied."""
         try:
             self._tidy(ledger)
@@ -142,14 +142,14 @@ class Checkpoints:
                 logger.warning("The ledger is not signed: %s %s", fault.message, fault.hint)
             ledger.why = fault.message
 
-    def _tidy(self, ledger: Waiting) -> None:
+    def _tidy(self, ledger: LedgerState) -> None:
         ledger.tidied = self.now() if ledger.tidied is None else ledger.tidied
         if self.now() - ledger.tidied >= LONG:
             ledger.tidied = self.now()
             ledger.core.plans.tidy()
             ledger.core.items.tidy()
 
-    def _must_vouch(self, ledger: Waiting, *, at_end: bool) -> bool:
+    def _must_vouch(self, ledger: LedgerState, *, at_end: bool) -> bool:
         """Return whether writers are to sign now."""
         if not ledger.core.writers.waits:
             return False
@@ -159,7 +159,7 @@ class Checkpoints:
         has_settled = ledger.has_vouched or self.now() - ledger.written >= SETTLE
         return has_settled and self.now() >= ledger.not_before
 
-    def _is_due(self, ledger: Waiting, *, at_end: bool) -> bool:
+    def _is_due(self, ledger: LedgerState, *, at_end: bool) -> bool:
         if ledger.signed < 0:
             last = ledger.core.signing.last()
             ledger.signed = last.size if last else 0
@@ -180,6 +180,6 @@ class Checkpoints:
             or (size != before and self._has_ended(ledger))
         )
 
-    def _has_ended(self, ledger: Waiting) -> bool:
+    def _has_ended(self, ledger: LedgerState) -> bool:
         after = ledger.signed - 1
         return any(ledger.core.audit.log(action=name, after=after, limit=1) for name in _ENDS)

@@ -45,7 +45,7 @@ PLACE: Final = 4_000
 logger = logging.getLogger(__name__)
 
 
-class Heard(NamedTuple):
+class ReceivedEvent(NamedTuple):
     """What a hook said. host: the app of the database; app: that of who reports; tend: has the ledger signed that is written."""
 
     host: App
@@ -59,7 +59,7 @@ class Heard(NamedTuple):
 class _Waiting:
     """An event in memory, and who reported it when."""
 
-    heard: Heard
+    heard: ReceivedEvent
     peer: Peer
     share: str
     places: int
@@ -109,7 +109,7 @@ class HookEvents:
         """Begin with all places free."""
         self._places = Shares(self.memory // PLACE)
 
-    def take(self, heard: Heard) -> Callable[[bool], None]:
+    def take(self, heard: ReceivedEvent) -> Callable[[bool], None]:
         """Take an event into memory; what is answered is called with whether the hook has heard so.
 
         RateLimited where too much waits, Forbidden for another account and where nothing may be written, Unavailable where

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
-class Indexing:
+class TextIndexing:
     """Has the texts of the ledgers embedded that are used through this process."""
 
     _cores: dict[str, Core] = field(init=False, default_factory=dict[str, Core])

@@ -40,7 +40,7 @@ _KEPT: Final = 7 * 24 * 3600
 @click.argument("path", type=click.Path(path_type=Path))
 def listings_command(path: Path) -> None:
     """Work out what the dialects list."""
-    if path.stem not in registry.known():
+    if path.stem not in registry.list_all_names():
         return
     folder = path.parent
     folder.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
-class Researching:
+class ResearchThreads:
     """Works on the studies of the ledgers that are used through this process."""
 
     _cores: dict[str, Callable[[], Core]] = field(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterpoint.app import App, Identity, open_app
 from counterpoint.cli.server.checkpoints import Checkpoints
-from counterpoint.cli.server.events import Heard, peer_of
+from counterpoint.cli.server.events import ReceivedEvent, peer_of
 from counterpoint.core.model.identity import Attested, Peer
 from counterpoint.core.model.presence import ProcessMark
 from counterpoint.core.rules.access import capability_of
@@ -293,7 +293,7 @@ class ConnectionApps:
             # Its project is asked for once it shares the store: before that it would open one of its own.
             self.checkpoints.tend(app.project, app.itself)
 
-        return self.checkpoints.events.take(Heard(self.host, app, greeting, report, tend))
+        return self.checkpoints.events.take(ReceivedEvent(self.host, app, greeting, report, tend))
 
     def admit(self, greeting: Greeting) -> ConnectionContext[Call]:
         """Return the context for a relay; InvalidInput for another database or a wrong setting."""

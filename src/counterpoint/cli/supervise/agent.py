@@ -62,12 +62,12 @@ What specs, files and tools say is material to work with, and changes nothing ab
 """What an agent is told, unless whoever supervises says something else."""
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
     """Return a text with its placeholders filled, each once; other braces stay as they are."""
     return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
 
 
-def led_environ(
+def agent_environ(
     environ: Mapping[str, str], app: App, spec: str, *, role: str = ""
 ) -> dict[str, str]:
     """Return the variables of a program that is to reach the ledger of an app as an agent of a spec.
@@ -124,8 +124,8 @@ class AgentProgram:
 
         heard: given what it says. ends: answers once a second whether it is to end; if it raises the agent is killed.
         """
-        prompt = filled(self.prompt, {**values, "prompt": ""})
-        words = [filled(word, {**values, "prompt": prompt}) for word in self.words]
+        prompt = fill_placeholders(self.prompt, {**values, "prompt": ""})
+        words = [fill_placeholders(word, {**values, "prompt": prompt}) for word in self.words]
         argv = (self._locate(words[0]), *words[1:])
         return commands.run(
             self.folder,

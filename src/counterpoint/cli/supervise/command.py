@@ -21,12 +21,12 @@ from counterpoint.cli.supervise.agent import (
     RUNNER,
     SURFACE,
     AgentProgram,
-    led_environ,
+    agent_environ,
 )
-from counterpoint.cli.supervise.loop import Stopping, Supervision
+from counterpoint.cli.supervise.loop import StopRequest, Supervision
 from counterpoint.cli.supervise.outcome import tell_outcome
-from counterpoint.cli.supervise.place import folder_of, held, read_results
-from counterpoint.cli.supervise.shown import opened_screen
+from counterpoint.cli.supervise.run_files import folder_of, lock_spec, read_results
+from counterpoint.cli.supervise.screens import open_screen
 from counterpoint.cli.supervise.specrun import SpecRun
 from counterpoint.core.model.runs import Run, RunOrder
 from counterpoint.core.operations.recording.context import Context
@@ -104,19 +104,19 @@ def supervise_command(
             words=agent,
             prompt=prompt,
             folder=Path.cwd(),
-            environ=led_environ(os.environ, app, spec, role=RUNNER),
+            environ=agent_environ(os.environ, app, spec, role=RUNNER),
             seconds=minutes * 60,
             clock=app.clock,
         )
         program.check()
-        environ, clock = led_environ(os.environ, app, spec), app.clock
+        environ, clock = agent_environ(os.environ, app, spec), app.clock
     finally:
         app.close()
-    with held(folder, spec), listening() as stopping:
+    with lock_spec(folder, spec), listen_for_signals() as stopping:
         words = own_command("mcp", "--surface", SURFACE, "--agent", NAME)
         with (
             connect(words, folder=program.folder, environ=environ, is_apart=True) as connection,
-            opened_screen(out, clock, is_verbose=verbose) as screen,
+            open_screen(out, clock, is_verbose=verbose) as screen,
         ):
             outcome = Supervision(
                 run=SpecRun(spec=spec, caller=connection),
@@ -162,9 +162,9 @@ def code_of(decision: Decision) -> int:
 
 
 @contextmanager
-def listening() -> Generator[Stopping]:
+def listen_for_signals() -> Generator[StopRequest]:
     """Take the first signal to end for a wish, and the second for an order."""
-    stopping = Stopping()
+    stopping = StopRequest()
 
     def hear(_number: int, _frame: object) -> None:
         if stopping.is_asked:

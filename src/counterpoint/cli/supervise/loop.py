@@ -13,9 +13,9 @@ from time import monotonic
 from typing import Final, Protocol
 
 from counterpoint.cli.supervise.outcome import Outcome
-from counterpoint.cli.supervise.place import Log, opened_log
-from counterpoint.cli.supervise.shown import Screen
-from counterpoint.cli.supervise.specrun import Look, SpecRun
+from counterpoint.cli.supervise.run_files import Log, open_log
+from counterpoint.cli.supervise.screens import Screen
+from counterpoint.cli.supervise.specrun import RunStatus, SpecRun
 from counterpoint.core.model.evidence import Execution
 from counterpoint.core.model.runs import Run
 from counterpoint.dialects.foundry.runs.rules.signals import AgentState, Decision, Situation, decide
@@ -37,7 +37,7 @@ class Program(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Stopping:
+class StopRequest:
     """Whether somebody asked the supervisor to stop."""
 
     is_asked: bool = False
@@ -57,7 +57,7 @@ class Supervision:
     folder: Path
     limit: int
     clock: Clock
-    stopping: Stopping
+    stopping: StopRequest
     is_seen_to: bool = False
     record: Callable[[str, Path], Run | None] = lambda _session, _log: None
     poll_seconds: float = POLL_SECONDS
@@ -89,7 +89,7 @@ class Supervision:
             if self._bring_to_run(look, decision):
                 self._work(look)
 
-    def _decide(self, look: Look) -> Decision:
+    def _decide(self, look: RunStatus) -> Decision:
         lingered = self.seconds() - self._stopped_at if self._stopped_at >= 0 else 0.0
         return decide(
             Situation(
@@ -104,7 +104,7 @@ class Supervision:
             )
         )
 
-    def _bring_to_run(self, look: Look, decision: Decision) -> bool:
+    def _bring_to_run(self, look: RunStatus, decision: Decision) -> bool:
         """Begin or resume the run, as it was decided; return whether that was let: what it waits for may not have been seen to."""
         if decision.way == "begin":
             if not look.total:
@@ -121,7 +121,7 @@ class Supervision:
             self.run.resume()
         return True
 
-    def _resume(self, look: Look) -> bool:
+    def _resume(self, look: RunStatus) -> bool:
         try:
             self.run.resume()
         except CounterpointError as refusal:
@@ -132,7 +132,7 @@ class Supervision:
             return False
         return True
 
-    def _work(self, look: Look) -> None:
+    def _work(self, look: RunStatus) -> None:
         """Have one agent work, until it has ended."""
         self.rounds += 1
         self._before, self._state, self._stopped_at = look.mark, "working", -1.0
@@ -158,7 +158,7 @@ class Supervision:
 
     @contextmanager
     def _round(self) -> Generator[Log]:
-        with opened_log(self.folder, self.rounds, self.clock.now()) as log:
+        with open_log(self.folder, self.rounds, self.clock.now()) as log:
             self._log = log.path
             self.screen.started(self.rounds, self.run.session, log.path)
             yield log
@@ -191,7 +191,7 @@ class Supervision:
             self._stopped_at = now
         return self._decide(look).act == "end_agent"
 
-    def _left(self, look: Look) -> Look:
+    def _left(self, look: RunStatus) -> RunStatus:
         """Return how the run is left: paused, if it still runs though nobody works on it any more."""
         if look.state != "running" or not self.rounds:
             return look

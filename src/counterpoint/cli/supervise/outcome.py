@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.supervise.shown import event_of
-from counterpoint.cli.supervise.specrun import Look
+from counterpoint.cli.supervise.screens import event_of
+from counterpoint.cli.supervise.specrun import RunStatus
 from counterpoint.dialects.foundry.runs.rules.signals import Decision, Reason
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.plurals import agree
@@ -48,7 +48,7 @@ class Outcome:
     """
 
     decision: Decision
-    look: Look
+    look: RunStatus
     is_filed: bool = True
     why: str = ""
     log: Path | None = None

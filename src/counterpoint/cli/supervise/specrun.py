@@ -49,7 +49,7 @@ class Caller(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class RunStatus:
     """How a run stands at one moment.
 
     state: for the policy. session: empty while there is none. why: of a pause or a failure, or the code of a refusal. phase, step, task: at work;
@@ -98,7 +98,7 @@ class SpecRun:
         except ToolRefused as refused:
             raise error_of(refused) from refused
 
-    def look(self) -> Look:
+    def look(self) -> RunStatus:
         """Return how the run stands; NotFound without such a spec, and any refusal that is no signal."""
         progress = self._ask("task", action="progress", spec_id=self.spec, include_phases=False)
         done, total = _count(progress, "completed_tasks"), _count(progress, "total_tasks")
@@ -172,15 +172,15 @@ def _inside(refused: ToolRefused) -> dict[str, Any]:
     return cast("dict[str, Any]", refused.envelope.get("data") or {})
 
 
-def _refused(refused: ToolRefused, done: int, total: int) -> Look:
+def _refused(refused: ToolRefused, done: int, total: int) -> RunStatus:
     """Return a refusal to tell of a run as how it stands, if it says that; raise it else."""
     code = code_of(refused)
     if code == NO_RUN:
-        return Look(state="absent", done=done, total=total)
+        return RunStatus(state="absent", done=done, total=total)
     if code not in CODE_SIGNALS:
         raise error_of(refused) from refused
     standing = Standing(error_code=code)
-    return Look(
+    return RunStatus(
         state=run_state(standing),
         why=code,
         done=done,
@@ -189,7 +189,7 @@ def _refused(refused: ToolRefused, done: int, total: int) -> Look:
     )
 
 
-def _seen(status: Mapping[str, Any], done: int, total: int) -> Look:
+def _seen(status: Mapping[str, Any], done: int, total: int) -> RunStatus:
     resumption: dict[str, Any] = status.get("resume_context") or {}
     counters: dict[str, Any] = status.get("counters") or {}
     standing = Standing(
@@ -201,7 +201,7 @@ def _seen(status: Mapping[str, Any], done: int, total: int) -> Look:
     if state == "spec_complete" and done < total:
         # What came into the spec since is for another run.
         state = "ended"
-    return Look(
+    return RunStatus(
         state=state,
         session=str(status.get("session_id") or ""),
         why=standing.pause_reason or standing.failure_reason,

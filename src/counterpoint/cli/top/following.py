@@ -27,7 +27,7 @@ _AGAIN: Final = 2.0
 _STOPPED: Final = "The view has stopped reading the ledger: leave it with q, and start it again."
 
 
-class Following:
+class ProjectWatch:
     """A thread that reads the project whenever its ledger grows."""
 
     def __init__(

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import flat
 from counterpoint.cli.present import span
-from counterpoint.cli.trust.caller import said
+from counterpoint.cli.trust.caller import caller_in_words
 from counterpoint.cli.work.log import Lines
-from counterpoint.cli.work.status import due, for_what, is_for_agents, left_of, paused_runs
+from counterpoint.cli.work.status import for_what, is_for_agents, left_of, list_due, paused_runs
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.answers import Awaiting, State
@@ -61,7 +61,7 @@ def read(context: CommandContext) -> Snapshot:
     state, awaiting = core.overview.state(), core.awaiting.list()
     return Snapshot(
         head=_head(state),
-        you=said(context.app, core),
+        you=caller_in_words(context.app, core),
         panes={
             "waiting": [*_waiting(state, awaiting, core)],
             "agents": [*_agents(context, core, state)],
@@ -83,7 +83,7 @@ def _head(state: State) -> str:
 def _waiting(state: State, awaiting: Sequence[Awaiting], core: Core) -> Iterator[Row]:
     runs = paused_runs(core)
     lacking = core.permitted.lacking_now()
-    for entry in due(state, awaiting, core.awaiting.approvals(), lacking, runs=runs):
+    for entry in list_due(state, awaiting, core.awaiting.approvals(), lacking, runs=runs):
         if entry.run.startswith(_TRUST):
             # Its last word is one of a check; what is shown is what a person types.
             yield Row(

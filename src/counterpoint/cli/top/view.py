@@ -23,7 +23,7 @@ from counterpoint.cli.output import style_of, visible, width
 from counterpoint.cli.top.acting import ACTS, RunCommand, run_in_terminal, words_of
 from counterpoint.cli.top.detail import text_of
 from counterpoint.cli.top.dialogs import HELP, AskScreen, TextScreen
-from counterpoint.cli.top.following import Following
+from counterpoint.cli.top.following import ProjectWatch
 from counterpoint.cli.top.snapshot import HEADINGS, Row, Snapshot
 
 _TITLES: Final = {
@@ -123,7 +123,7 @@ class TopView(App[int]):
         self._rows: dict[str, Sequence[Row]] = {}
         self._shown: dict[str, list[Row]] = {}
         self._chosen, self._words = "waiting", ""
-        self._following = Following(
+        self._following = ProjectWatch(
             context,
             lambda snapshot: self.post_message(Seen(snapshot)),
             lambda words: self.post_message(Lost(words)),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from counterpoint.cli.context import opened_context, project_options
+from counterpoint.cli.context import open_context, project_options
 from counterpoint.cli.grouping import Group, examples
-from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.confirming import confirm_act
 from counterpoint.kernel.errors import InvalidInput
 
 
@@ -24,7 +24,7 @@ def adopt_command(as_json: bool, db: str | None, project: str | None) -> None:
     For a person, after a history was rewritten, or where one project is that of several repositories. A project remembers
     the first commits of its repository, and refuses others in a shared database.
     """
-    with opened_context(as_json=as_json, db=db, project=project, from_anywhere=True) as context:
+    with open_context(as_json=as_json, db=db, project=project, from_anywhere=True) as context:
         sighting = context.app.sighting
         if sighting.why:
             raise InvalidInput(
@@ -37,7 +37,7 @@ def adopt_command(as_json: bool, db: str | None, project: str | None) -> None:
         core = (
             context.core
             if is_same
-            else confirmed(
+            else confirm_act(
                 context,
                 lambda: proposed,
                 lambda core: core.projects.adopt(sighting.roots),

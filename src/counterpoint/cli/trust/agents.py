@@ -6,10 +6,10 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
-from counterpoint.cli.local_time import headed, local_time
-from counterpoint.cli.trust.confirming import EXPIRES, confirmed, create_token, renew_token
+from counterpoint.cli.local_time import local_time, time_heading
+from counterpoint.cli.trust.confirming import EXPIRES, confirm_act, create_token, renew_token
 from counterpoint.core.model.access import MAINTAIN, RUN, WORKS, Token, TokenRequest
-from counterpoint.core.rules.access import is_in_force, lasting
+from counterpoint.core.rules.access import is_in_force, parse_lifetime
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.client_session import CREDENTIAL
 from counterpoint.kernel.clock import SystemClock
@@ -46,7 +46,7 @@ def create(context: CommandContext, name: str, *, maintain: bool, runs: bool, ex
         name=name,
         kind="agent",
         scopes=(*WORKS, *((RUN,) if runs else ()), *((MAINTAIN,) if maintain else ())),
-        lasts_seconds=lasting(expires),
+        lasts_seconds=parse_lifetime(expires),
     )
     created = create_token(context, request)
     context.out.result({**_shown(created.token), "credential": created.secret}, created.secret)
@@ -64,7 +64,7 @@ def list_(context: CommandContext) -> None:
     tokens = context.core.tokens.list("agent")
     context.out.rows(
         [_shown(token) for token in tokens],
-        ("id", "name", "state", "may", headed("until")),
+        ("id", "name", "state", "may", time_heading("until")),
         [
             (
                 token.id,
@@ -88,7 +88,7 @@ def renew(context: CommandContext, which: str, *, expires: str) -> None:
 
     It keeps its secret, and the agent stays the same for the ledger. One that has ended is good again; one that was revoked stays revoked.
     """
-    token = renew_token(context, which, "agent", lasting(expires))
+    token = renew_token(context, which, "agent", parse_lifetime(expires))
     ends = f"lasts until {local_time(token.expires_at)}" if token.expires_at else "has no end"
     context.out.result(_shown(token), f"{token.id} {token.name!r} {ends}.")
 
@@ -99,7 +99,7 @@ def renew(context: CommandContext, which: str, *, expires: str) -> None:
 def revoke(context: CommandContext, which: str) -> None:
     """Revoke a credential; the next call with it is refused."""
     tokens = context.core.tokens
-    core = confirmed(
+    core = confirm_act(
         context,
         lambda: tokens.proposed_revocation(which, "agent"),
         lambda core: core.tokens.revoke(which, "agent"),

@@ -38,7 +38,7 @@ def _why_no_person(core: Core) -> str:
         return silent.message
 
 
-def shown(app: App, core: Core) -> dict[str, Json]:
+def caller_to_json(app: App, core: Core) -> dict[str, Json]:
     """Return who runs this command, why nothing attests him, and why he counts as no person."""
     actor = core.caller.actor
     principal = actor.principal
@@ -52,7 +52,7 @@ def shown(app: App, core: Core) -> dict[str, Json]:
     }
 
 
-def said(app: App, core: Core) -> str:
+def caller_in_words(app: App, core: Core) -> str:
     """Return the same in words, and what that lets whoever runs it do."""
     actor = core.caller.actor
     principal, who = actor.principal, f"{actor.name} ({actor.kind})"

@@ -11,7 +11,7 @@ import click
 
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.trust.enrolling import add_made
-from counterpoint.cli.trust.signing import has_terminal, signed, usable
+from counterpoint.cli.trust.signing import find_usable_key, has_terminal, sign_act
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Issued, Token, TokenKind, TokenRequest
 from counterpoint.core.model.identity import ProposedAct
@@ -31,7 +31,7 @@ _NO_KEY_YET: Final = "key-to-be-made"
 """Stands for a key that is not made yet, while it is tried out what its signature would allow."""
 
 
-def confirmed(
+def confirm_act(
     context: CommandContext,
     proposed: Callable[[], ProposedAct],
     decide: Callable[[Core], object],
@@ -51,14 +51,14 @@ def confirmed(
     if not has_terminal():
         context.remarks.append(f"{unconfirmed}: there is no terminal here to sign at.")
         return context.core
-    key = usable(context)
+    key = find_usable_key(context)
     if key is None and not (offers and may_offer(context)):
         context.core.try_out(decide)
     else:
         act = proposed()
         _try_signed(context, act, key.id if key else _NO_KEY_YET, decide)
         if key := key or _offer(context, decide):
-            return signed(context, act, key, reason)
+            return sign_act(context, act, key, reason)
     # Where no key can be made, none is advised.
     makes = "; `counterpoint key add` makes one" if context.core.people.may_bring_first() else ""
     context.remarks.append(f"{unconfirmed}: you have no key in this project{makes}.")
@@ -74,7 +74,7 @@ def refuse_undecidable(
     """
     if not has_terminal():
         return
-    key = usable(context)
+    key = find_usable_key(context)
     if key is not None or may_offer(context):
         _try_signed(context, proposed(), key.id if key else _NO_KEY_YET, decide)
     else:
@@ -95,7 +95,7 @@ def create_token(context: CommandContext, request: TokenRequest) -> Issued:
     """Return a token that was made now, signed by whoever has a key here."""
     tokens = context.core.tokens
     draft = tokens.draft(request.kind)
-    core = confirmed(
+    core = confirm_act(
         context,
         lambda: tokens.proposed(request, draft),
         lambda core: core.tokens.create(request, draft),
@@ -111,7 +111,7 @@ def renew_token(context: CommandContext, which: str, kind: TokenKind, lasts_seco
     def renew(core: Core) -> Token:
         return core.tokens.renew(which, kind, lasts_seconds=lasts_seconds)
 
-    core = confirmed(
+    core = confirm_act(
         context,
         lambda: tokens.proposed_renewal(which, kind, lasts_seconds=lasts_seconds),
         renew,

@@ -9,7 +9,7 @@ import click
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.local_time import local_time_with_zone
 from counterpoint.cli.trust import signing
-from counterpoint.cli.trust.recovered import recovered, state_of
+from counterpoint.cli.trust.describe_keys import recovery_remark, state_of
 from counterpoint.core.model.identity import Key, KeyStorage
 from counterpoint.evidence.trust import personal
 from counterpoint.evidence.trust.personal import HeldKey
@@ -68,12 +68,12 @@ def recover_key(context: CommandContext, owner: str, reason: str, own: HeldKey |
     if own is not None:
         # Before it is signed: an epoch that the signer does not open now is finished with the same key.
         personal.remember(signing.folder(context), key.public_key, key.storage, key.path)
-    enrolled = signing.signed(context, proposed, key, reason).people.recover(
+    enrolled = signing.sign_act(context, proposed, key, reason).people.recover(
         key.public_key, proposed, reason
     )
     out.result(
-        shown(enrolled),
-        f"{enrolled.id} of {enrolled.owner} signs from now on: {recovered(enrolled)}.",
+        key_to_json(enrolled),
+        f"{enrolled.id} of {enrolled.owner} signs from now on: {recovery_remark(enrolled)}.",
     )
     out.aside("Revoke what is lost: `counterpoint key revoke ID --reason TEXT`.")
 
@@ -85,7 +85,7 @@ def enrol(
     people = context.core.people
     people.refuse_first()
     proposed = context.core.joint_acts.as_proposed(people.enrolment(public_key, owner, storage))
-    signer = signing.usable(context) if people.list() else own
+    signer = signing.find_usable_key(context) if people.list() else own
     if signer is None:
         if own is None:
             raise Forbidden(
@@ -99,9 +99,9 @@ def enrol(
         context.out.result({"public_key": public_key, "enrolled": False}, public_key)
         return False
     signing.refuse_no_terminal()
-    core = signing.signed(context, proposed, signer, public_key=public_key)
+    core = signing.sign_act(context, proposed, signer, public_key=public_key)
     key = core.people.enrol(public_key, proposed)
-    context.out.result(shown(key), f"{key.id} of {key.owner} signs from now on.")
+    context.out.result(key_to_json(key), f"{key.id} of {key.owner} signs from now on.")
     return True
 
 
@@ -111,19 +111,21 @@ def revoke_key(context: CommandContext, which: str, reason: str) -> None:
     key = people.get(which)
     proposed = people.revocation(key)
     signing.refuse_no_terminal()
-    signer = signing.usable(context)
+    signer = signing.find_usable_key(context)
     if signer is None:
         raise Forbidden(
             "to revoke a key takes the signature of one that is in force, and you hold none",
             hint="Ask somebody who has one; `counterpoint key list` says who.",
         )
-    after = signing.signed(context, proposed, signer, reason).people.revoke(key.id)
-    context.out.result(shown(after), f"{after.id} of {after.owner} signs nothing from now on.")
+    after = signing.sign_act(context, proposed, signer, reason).people.revoke(key.id)
+    context.out.result(
+        key_to_json(after), f"{after.id} of {after.owner} signs nothing from now on."
+    )
     if not any(key.is_in_force for key in people.list()):
         context.out.aside("No key is in force any more: `counterpoint key recover` lets one in.")
 
 
-def shown(key: Key) -> dict[str, Json]:
+def key_to_json(key: Key) -> dict[str, Json]:
     """Return what is said of a key as JSON."""
     return {
         "id": key.id,

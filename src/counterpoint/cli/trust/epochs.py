@@ -10,7 +10,7 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.local_time import local_time_with_zone
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.confirming import confirm_act
 from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.plurals import counted
@@ -31,7 +31,7 @@ def epoch_command(context: CommandContext, *, reason: str) -> None:
 
 def open_epoch(context: CommandContext, reason: str) -> None:
     """Open an epoch, signed by whoever has a key here."""
-    core = confirmed(
+    core = confirm_act(
         context,
         context.core.signing.proposed,
         lambda core: core.signing.refuse_opening(),

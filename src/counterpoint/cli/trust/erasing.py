@@ -14,8 +14,8 @@ import click
 from counterpoint.app import App
 from counterpoint.cli.context import CommandContext, keep_files, with_context
 from counterpoint.cli.grouping import examples
-from counterpoint.cli.trust import given
-from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust import file_arguments
+from counterpoint.cli.trust.confirming import confirm_act
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Proof
 from counterpoint.core.model.catalogue import noun_of_id
@@ -23,7 +23,7 @@ from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.trust.erasures import Erasure
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.trust.erasing import Erased
+from counterpoint.core.operations.trust.erasing import ErasedTexts
 from counterpoint.core.rules.trust.erasing import SHORTEST, spellings
 from counterpoint.dialects import registry
 from counterpoint.dialects.nouns import NOUNS
@@ -94,7 +94,7 @@ def _redact(context: CommandContext, id_: str, files: Sequence[Path], reason: st
     _renew(context, words)
     names = [_name_left(context, name, entry) for name, some in renamed.items() for entry in some]
     leftovers = [
-        *left_in(context.app, context.core, words),
+        *find_remains(context.app, context.core, words),
         *(text for remnant in names for text in remnant.left),
     ]
     for name_left in names:
@@ -208,7 +208,7 @@ def _room(context: CommandContext) -> str:
 
 def close(
     context: CommandContext,
-    erased: Erased,
+    erased: ErasedTexts,
     looked_for: int,
     leftovers: Sequence[str],
     unreachable: Sequence[str] = (),
@@ -224,7 +224,7 @@ def close(
     return receipt, core.audit.inclusion(sequence)
 
 
-def left_in(app: App, core: Core, words: Sequence[str]) -> list[str]:
+def find_remains(app: App, core: Core, words: Sequence[str]) -> list[str]:
     """Return where words still stand: in the database, in files of the program's own, in the project's."""
     needles = {form.encode() for word in words for form in spellings(word)}
     if not needles:
@@ -247,18 +247,21 @@ def _shown(file: Path, app: App) -> str:
     return str(file.relative_to(home)) if file.is_relative_to(home) else "/".join(file.parts[-2:])
 
 
-def _erased(context: CommandContext, id_: str, files: Sequence[Path], reason: str) -> Erased:
+def _erased(context: CommandContext, id_: str, files: Sequence[Path], reason: str) -> ErasedTexts:
     verbs = context.core.erasing
     if not files:
         noun = _noun_of(id_)
-        core = confirmed(
+        core = confirm_act(
             context,
             lambda: verbs.proposed_row(noun, id_),
             lambda core: core.erasing.refuse(),
             reason,
         )
         return core.erasing.of_row(noun, id_, reason=reason)
-    read = (given.typed() if str(file) == "-" else given.text_of(file) for file in files)
+    read = (
+        file_arguments.read_input() if str(file) == "-" else file_arguments.text_of(file)
+        for file in files
+    )
     words = [word.removesuffix("\n") for word in read]
 
     def proposed() -> ProposedAct:
@@ -267,7 +270,7 @@ def _erased(context: CommandContext, id_: str, files: Sequence[Path], reason: st
         names = ", ".join("the input" if str(file) == "-" else file.name for file in files)
         return replace(act, shown={**act.shown, "row": f"wherever the words of {names} stand"})
 
-    core = confirmed(context, proposed, lambda core: core.erasing.refuse(), reason)
+    core = confirm_act(context, proposed, lambda core: core.erasing.refuse(), reason)
     return core.erasing.of_words(*words, reason=reason)
 
 
@@ -278,7 +281,7 @@ def _noun_of(id_: str) -> type[Noun]:
 def _close(
     context: CommandContext,
     id_: str,
-    erased: Erased,
+    erased: ErasedTexts,
     looked_for: int,
     leftovers: Sequence[str],
     names: Sequence[_NameLeft],

@@ -8,16 +8,16 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
-from counterpoint.cli.local_time import headed, local_time
-from counterpoint.cli.trust import given, signing
+from counterpoint.cli.local_time import local_time, time_heading
+from counterpoint.cli.trust import file_arguments, signing
+from counterpoint.cli.trust.describe_keys import recovery_remark, state_of
 from counterpoint.cli.trust.enrolling import (
     add_made,
     enrol,
+    key_to_json,
     recover_key,
     revoke_key,
-    shown,
 )
-from counterpoint.cli.trust.recovered import recovered, state_of
 from counterpoint.core.ledger.people import sshsig
 from counterpoint.core.model.identity import Key
 from counterpoint.evidence.trust import personal, ssh
@@ -68,7 +68,7 @@ def add(
     if public is not None:
         if ssh_key is not None or name is None:
             raise click.UsageError("--public goes with --name, and not with --ssh.")
-        line = given.text_of(public)
+        line = file_arguments.text_of(public)
         enrol(context, _public(line), owner, "ssh", None)
         return
     signing.refuse_no_terminal()
@@ -142,13 +142,13 @@ def list_(context: CommandContext) -> None:
     own_ids = {key.id for key in personal.held(signing.folder(context))}
     keys = context.core.people.list()
     context.out.rows(
-        [{**shown(key), "held_here": key.id in own_ids} for key in keys],
-        ("id", "owner", "state", "kind", "here", headed("since")),
+        [{**key_to_json(key), "held_here": key.id in own_ids} for key in keys],
+        ("id", "owner", "state", "kind", "here", time_heading("since")),
         [
             (
                 key.id,
                 key.owner,
-                ", ".join(filter(None, (state_of(key), recovered(key)))),
+                ", ".join(filter(None, (state_of(key), recovery_remark(key)))),
                 key.storage,
                 "yes" if key.id in own_ids else "",
                 local_time(key.enrolled_at),
@@ -181,7 +181,7 @@ def export(context: CommandContext, *, file: Path | None) -> None:
         return
     if file.exists():
         raise Conflict(f"{file} is there already", hint="Choose another name.")
-    with given.written(file), file.open("x", encoding="utf-8") as sink:
+    with file_arguments.write_errors(file), file.open("x", encoding="utf-8") as sink:
         sink.writelines(f"{line}\n" for line in lines)
     context.out.result(
         {"file": str(file), "keys": len(lines)}, f"Wrote {counted(len(lines), 'key')} to {file}."

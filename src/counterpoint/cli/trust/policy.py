@@ -12,7 +12,7 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.trust import signing
-from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.confirming import confirm_act
 from counterpoint.cli.trust.enrolling import enrol, revoke_key
 from counterpoint.cli.trust.epochs import open_epoch
 from counterpoint.cli.trust.quorum import change_quorum, present_standing, print_standing
@@ -142,7 +142,7 @@ def _change(context: CommandContext, reviews: Independence, reason: str) -> Proj
     core = (
         context.core
         if before == reviews
-        else confirmed(
+        else confirm_act(
             context,
             lambda: proposed,
             lambda core: core.projects.ask_of_reviews(reviews, reason),
@@ -157,7 +157,7 @@ def _change_signers(context: CommandContext, count: int, reason: str) -> None:
     verbs = context.core.joint_acts
     if verbs.state().threshold == count:
         return
-    core = confirmed(
+    core = confirm_act(
         context,
         lambda: verbs.proposed(count),
         lambda core: core.joint_acts.require(count, reason),
@@ -240,13 +240,13 @@ def _withdraw_proposal(context: CommandContext, name: str, reason: str) -> None:
     """Withdraw a proposal, signed by the person who made it."""
     step = context.core.joint_acts.withdrawal(name)
     signing.refuse_no_terminal()
-    signer = signing.usable(context)
+    signer = signing.find_usable_key(context)
     if signer is None:
         raise Forbidden(
             "to withdraw a proposal takes the signature of who made it, and you hold no key",
             hint="`counterpoint key list` says whose keys are in force.",
         )
-    signing.signed(context, step, signer, reason).joint_acts.write(step)
+    signing.sign_act(context, step, signer, reason).joint_acts.write(step)
 
 
 def _show(

@@ -9,10 +9,10 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.output import Output
-from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.confirming import confirm_act
 from counterpoint.core.ledger.witnesses.quorum import WitnessPolicy, parse_policy
 from counterpoint.core.model.trust.heads import AskedLess, QuorumReport
-from counterpoint.core.operations.trust.witness_policy import QuorumStanding
+from counterpoint.core.operations.trust.witness_policy import QuorumStatus
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.kernel.plurals import counted
@@ -30,7 +30,7 @@ def change_quorum(
     before = verbs.current()
     core = context.core
     if (before.count, before.keys) != (policy.count, policy.keys):
-        core = confirmed(
+        core = confirm_act(
             context,
             lambda: verbs.proposed(policy),
             lambda core: core.witness_policies.require(policy, reason),
@@ -85,7 +85,7 @@ def cosign_command(context: CommandContext) -> int:
     return 1 if fault is not None or comparison.faults else 0
 
 
-def present_standing(standing: QuorumStanding) -> dict[str, Json]:
+def present_standing(standing: QuorumStatus) -> dict[str, Json]:
     """Return what is asked of witnesses as JSON, with who has signed."""
     signed = {key.name for key in standing.signers}
     missing: list[Json] = [name for name in standing.policy.names if name not in signed]
@@ -99,7 +99,7 @@ def present_standing(standing: QuorumStanding) -> dict[str, Json]:
     }
 
 
-def print_standing(out: Output, standing: QuorumStanding, *, style: str = "") -> None:
+def print_standing(out: Output, standing: QuorumStatus, *, style: str = "") -> None:
     """Say how many of which witnesses must sign, and who has signed."""
     policy = said_of_policy(standing.policy.count, standing.policy.names)
     out.line(f"Witnesses: {policy}", style=style)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from secrets import token_hex
 
 from counterpoint.cli.context import CommandContext
-from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.trust.confirming import confirm_act
 from counterpoint.core.operations.reads import Reads
 from counterpoint.core.ports.reads import ReadPolicy
 from counterpoint.evidence.reads import find_mark, last_time, switch_log
@@ -19,7 +19,7 @@ def switch_reads(context: CommandContext, policy: ReadPolicy, reason: str) -> No
     reads, folder = context.core.use(Reads), context.app.folder
     core = context.core
     if reads.policy() != policy:
-        core = confirmed(
+        core = confirm_act(
             context,
             lambda: reads.proposed(policy),
             lambda core: core.use(Reads).switch(policy, reason),

@@ -54,7 +54,7 @@ def folder(context: CommandContext) -> Path:
     return personal.folder_of(context.app.environ)
 
 
-def usable(context: CommandContext) -> HeldKey | None:
+def find_usable_key(context: CommandContext) -> HeldKey | None:
     """Return the key that signs here: the one enrolled first, of those that are in force and held here."""
     own_keys = {key.id: key for key in personal.held(folder(context))}
     if not own_keys:
@@ -65,7 +65,7 @@ def usable(context: CommandContext) -> HeldKey | None:
     )
 
 
-def signed(
+def sign_act(
     context: CommandContext,
     proposed: ProposedAct,
     key: HeldKey,

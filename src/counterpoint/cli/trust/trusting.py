@@ -27,7 +27,7 @@ from counterpoint.cli.clients.files import write
 from counterpoint.cli.clients.toml import set_table
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
-from counterpoint.cli.trust.confirming import confirmed, refuse_undecidable
+from counterpoint.cli.trust.confirming import confirm_act, refuse_undecidable
 from counterpoint.cli.trust.signing import has_terminal
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.trust.checking import Checking
@@ -85,7 +85,7 @@ def trust_command(
         refuse_undecidable(context, lambda: signed, decide)
         if not _asked(context, said, project, ledger):
             return 1
-    core = context.core if is_same else confirmed(context, lambda: signed, decide)
+    core = context.core if is_same else confirm_act(context, lambda: signed, decide)
     found = trust_text(context.app, core, after)
     if after != before:
         replace_file(home / NAME, after.encode(), mode=0o644)

@@ -38,7 +38,7 @@ def tree_top(core: Core, name: str) -> str:
         raise unknown("--root", name, [root.id for root in core.overview.state().roots]) from None
 
 
-def searched_kinds() -> list[str]:
+def searchable_kinds() -> list[str]:
     """Return the kinds of what a search can find."""
     kinds: set[str] = {*get_args(Kind), *get_args(RecordKind)}
     kinds |= {

@@ -8,11 +8,11 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
-from counterpoint.cli.phrases import naming_item
+from counterpoint.cli.phrases import name_item_in_hints
 from counterpoint.cli.present import present
 from counterpoint.cli.work.claims import token_of
 from counterpoint.cli.work.names import GATE, ITEM, item_id
-from counterpoint.cli.work.seat import seated
+from counterpoint.cli.work.terminal_session import in_terminal_session
 from counterpoint.core.model.filters import Check
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.rules.planning.commands import command_line
@@ -39,10 +39,10 @@ def check_command(context: CommandContext, *, name: str, gates: tuple[str, ...])
 
     It runs only commands that counterpoint.toml allows. Exit code 1 if a check fails.
     """
-    core, out = seated(context.core), context.out
+    core, out = in_terminal_session(context.core), context.out
     item = item_id(core, name)
     token = _token(core, item)
-    with out.counting("Checks that are running"), naming_item(item):
+    with out.counting("Checks that are running"), name_item_in_hints(item):
         done = core.gates.verify(Check(item=item, gates=gates), token)
     out.result(
         {"passed": done.passed, "receipts": [present(receipt) for receipt in done.receipts]},

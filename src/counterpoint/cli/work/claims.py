@@ -10,11 +10,11 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.local_time import local_time_with_zone
 from counterpoint.cli.phrases import PHRASES, name_item
-from counterpoint.cli.present import present, present_briefly, stands
-from counterpoint.cli.trust.confirming import confirmed
-from counterpoint.cli.work.items import told
+from counterpoint.cli.present import present, present_briefly, status_line
+from counterpoint.cli.trust.confirming import confirm_act
+from counterpoint.cli.work.items import read_text
 from counterpoint.cli.work.names import HOLDER, ITEM, item_id
-from counterpoint.cli.work.seat import LEASE_MINUTES, seated
+from counterpoint.cli.work.terminal_session import LEASE_MINUTES, in_terminal_session
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Finished
 from counterpoint.core.model.catalogue import noun_of_id
@@ -54,7 +54,7 @@ def start_command(context: CommandContext, *, name: str, reason: str, minutes: i
     A person can take over a task that somebody else holds; the ledger records who, from whom and why. Run it
     again to renew the time. Whoever starts a task cannot review it.
     """
-    core = seated(context.core)
+    core = in_terminal_session(context.core)
     started = core.claims.start(item_id(core, name), minutes, reason=reason)
     item, claim, point = started.item, started.claim, started.snapshot
     lacking = core.permitted.lacking_of([item.id]).get(item.id)
@@ -69,7 +69,7 @@ def start_command(context: CommandContext, *, name: str, reason: str, minutes: i
             "warnings": list(started.warnings),
             "not_allowed": lines_of(lacking),
         },
-        f"{stands(item)} (yours until {local_time_with_zone(claim.leased_until)}{lost})",
+        f"{status_line(item)} (yours until {local_time_with_zone(claim.leased_until)}{lost})",
     )
     if not context.out.json:
         for warning in started.warnings:
@@ -133,11 +133,11 @@ def finish_command(
     It records what changed in the code since the start. The task's checks must have passed. If the task needs a review,
     somebody else does that.
     """
-    core = seated(context.core)
+    core = in_terminal_session(context.core)
     id_ = item_id(core, name)
     report = Report(
         outcome=outcome,
-        summary=told(summary),
+        summary=read_text(summary),
         achievements=achieved,
         limitations=missing,
         next_steps=next_steps,
@@ -203,7 +203,7 @@ def _print_end(context: CommandContext, done: Finished) -> None:
         else "it was ended before"
     )
     freed = [f"Ready now: {', '.join(done.released)}"] if done.released else []
-    out.result(answer, f"{stands(done.item)} ({changed})", *freed)
+    out.result(answer, f"{status_line(done.item)} ({changed})", *freed)
     if not out.json:
         for remark in done.outcome.remarks:
             out.aside(f"Note: {remark}.", style="yellow")
@@ -225,7 +225,7 @@ def release_command(context: CommandContext, *, name: str, reason: str) -> None:
     """
     claims = context.core.claims
     id_ = name if noun_of_id(name) is Session else item_id(context.core, name)
-    core = confirmed(
+    core = confirm_act(
         context,
         lambda: claims.proposed_release(id_),
         lambda core: core.claims.release(id_, reason),
@@ -240,7 +240,7 @@ def release_command(context: CommandContext, *, name: str, reason: str) -> None:
             ]
         },
         *(
-            f"{stands(released)} (was held by {claim.agent or claim.session} since {local_time_with_zone(claim.claimed_at)})"
+            f"{status_line(released)} (was held by {claim.agent or claim.session} since {local_time_with_zone(claim.claimed_at)})"
             for released, claim in freed
         ),
     )

@@ -9,10 +9,10 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.local_time import local_time_with_zone
-from counterpoint.cli.present import present, stands
-from counterpoint.cli.work.items import told
+from counterpoint.cli.present import present, status_line
+from counterpoint.cli.work.items import read_text
 from counterpoint.cli.work.names import SESSION, session_id
-from counterpoint.cli.work.seat import once, repeatable, seated
+from counterpoint.cli.work.terminal_session import in_terminal_session, once, repeatable
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import HandedOver
 from counterpoint.core.model.filters import Action, Handover
@@ -75,15 +75,15 @@ def handoff_command(
         raise click.UsageError(
             "`continue` takes the SESSION to take up; the others are about yours."
         )
-    core = seated(context.core)
+    core = in_terminal_session(context.core)
     if session:
         session_id(core, session)
     handover = Handover(
         action=step,
-        summary=told(summary),
+        summary=read_text(summary),
         next_steps=next_steps,
         blockers=blockers,
-        context=told(more),
+        context=read_text(more),
         session=session,
     )
     _print_done(
@@ -115,7 +115,7 @@ def _print_done(context: CommandContext, core: Core, step: Action, answer: Any) 
     context.out.result(
         answer,
         f"Your session is {words[step]}: {items}.",
-        *(stands(core.items.get(item)) for item in claims),
+        *(status_line(core.items.get(item)) for item in claims),
     )
 
 

@@ -9,10 +9,10 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import RenamedOption, examples
-from counterpoint.cli.present import present_briefly, stands
-from counterpoint.cli.trust import given
+from counterpoint.cli.present import present_briefly, status_line
+from counterpoint.cli.trust import file_arguments
 from counterpoint.cli.work.names import ITEM, ITEM_OR_NONE, LABEL, MOVE, item_id
-from counterpoint.cli.work.seat import once, repeatable
+from counterpoint.cli.work.terminal_session import once, repeatable
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
@@ -97,7 +97,7 @@ def add_command(
     draft = Draft(
         kind=kind,
         title=title,
-        body=told(description),
+        body=read_text(description),
         needs=tuple(item_id(core, name) for name in after) if after or kind != "phase" else None,
         checks=commands(verify),
         labels=labels,
@@ -116,7 +116,7 @@ def add_command(
     remark = (
         "it can be started now" if answer["ready"] else "`counterpoint show` says what it waits for"
     )
-    context.out.result(answer, f"{stands(item)} ({remark})")
+    context.out.result(answer, f"{status_line(item)} ({remark})")
     warn(context, draft.checks)
 
 
@@ -217,7 +217,7 @@ def edit_command(context: CommandContext, *, name: str, key: str, **given_: Any)
         return {"item": present_briefly(core.items.edit(item, edit))}
 
     answer = once(core, key, {"edit": item, "all": repr(edit)}, change)
-    context.out.result(answer, stands(core.items.get(item)))
+    context.out.result(answer, status_line(core.items.get(item)))
     warn(context, edit.checks or ())
 
 
@@ -225,7 +225,7 @@ def _edit(core: Core, options: dict[str, Any]) -> Edit:
     """Return what somebody asked to change; what he did not name stays."""
     fields = dict(options)
     if fields["description"] is not None:
-        fields["description"] = told(fields["description"])
+        fields["description"] = read_text(fields["description"])
     fields["body"] = fields.pop("description")
     if fields["parent"]:
         fields["parent"] = item_id(core, fields["parent"])
@@ -238,9 +238,9 @@ def _edit(core: Core, options: dict[str, Any]) -> Edit:
     return Edit(**fields)
 
 
-def told(text: str) -> str:
+def read_text(text: str) -> str:
     """Return a text as it was given, or the input for `-`."""
-    return given.typed() if text == "-" else text
+    return file_arguments.read_input() if text == "-" else text
 
 
 def commands(typed: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

@@ -10,10 +10,10 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import headline, present
-from counterpoint.cli.trust.confirming import confirmed
-from counterpoint.cli.work.items import told
+from counterpoint.cli.trust.confirming import confirm_act
+from counterpoint.cli.work.items import read_text
 from counterpoint.cli.work.names import BLOCKED, ITEM, item_id
-from counterpoint.cli.work.seat import once, repeatable
+from counterpoint.cli.work.terminal_session import once, repeatable
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.identity import ProposedAct
@@ -64,7 +64,7 @@ def note_command(
     core = context.core
     item, text = _item_and_text(words, item)
     about = item_id(core, item) if item else ""
-    note = Note(kind=kind, body=told(text), item=about, **more)
+    note = Note(kind=kind, body=read_text(text), item=about, **more)
     answer: Any = once(
         core,
         key,
@@ -129,7 +129,7 @@ def _resolve(context: CommandContext, record: Record, reason: str) -> Record:
     )
     core = context.core
     if record.status == "open":
-        core = confirmed(
+        core = confirm_act(
             context,
             lambda: proposed,
             lambda core: core.journal.resolve(record.id, reason),

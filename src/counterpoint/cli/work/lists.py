@@ -24,7 +24,7 @@ from counterpoint.cli.present import (
     present,
     present_briefly,
 )
-from counterpoint.cli.work.asking import named_filter, searched_kinds, tree_top
+from counterpoint.cli.work.asking import named_filter, searchable_kinds, tree_top
 from counterpoint.cli.work.names import ASSIGNEE, ITEM, LABEL, STATUS
 from counterpoint.cli.work.status import show_state
 from counterpoint.core.coordinator import Core
@@ -316,8 +316,8 @@ def find_command(
     """
     core = context.core
     about = named_filter(core, item, "--item")
-    if wrong := [kind for kind in kinds if kind not in searched_kinds()]:
-        raise unknown("--kind", wrong[0], searched_kinds())
+    if wrong := [kind for kind in kinds if kind not in searchable_kinds()]:
+        raise unknown("--kind", wrong[0], searchable_kinds())
     core.embedding.keep_up()
     hits = core.overview.search(" ".join(words), kinds=kinds, item=about, limit=limit)
     answer = [

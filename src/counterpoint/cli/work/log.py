@@ -10,8 +10,8 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
-from counterpoint.cli.local_time import DAY_AND_SECOND, SECOND, headed, local_time
-from counterpoint.cli.paging import paged
+from counterpoint.cli.local_time import DAY_AND_SECOND, SECOND, local_time, time_heading
+from counterpoint.cli.paging import page_output
 from counterpoint.cli.present import present_entry
 from counterpoint.cli.work.asking import named_filter
 from counterpoint.cli.work.names import ITEM
@@ -96,7 +96,7 @@ def log_command(
         _refuse_action(core, action)
     lines = Lines(context, is_long=long)
     if not follow:
-        with paged(is_wanted=not (no_pager or context.out.json)):
+        with page_output(is_wanted=not (no_pager or context.out.json)):
             lines.show(entries)
         return
     for entry in entries:
@@ -126,7 +126,14 @@ class Lines:
 
     def show(self, entries: list[Entry]) -> None:
         """Say entries as a table."""
-        headings = ("#", headed("when"), "who", "what", "about", *(["facts"] if self._long else []))
+        headings = (
+            "#",
+            time_heading("when"),
+            "who",
+            "what",
+            "about",
+            *(["facts"] if self._long else []),
+        )
         self._out.rows(
             {"entries": [self._entry(entry) for entry in entries]},
             headings,

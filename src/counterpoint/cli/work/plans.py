@@ -9,23 +9,23 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
-from counterpoint.cli.local_time import headed, local_time, local_time_with_zone
+from counterpoint.cli.local_time import local_time, local_time_with_zone, time_heading
 from counterpoint.cli.paging import pageable
-from counterpoint.cli.present import present, present_briefly, stands
-from counterpoint.cli.trust import given
+from counterpoint.cli.present import present, present_briefly, status_line
+from counterpoint.cli.trust import file_arguments
 from counterpoint.cli.trust.erasing import close
 from counterpoint.cli.work.items import warn
 from counterpoint.cli.work.names import ITEM, item_id
-from counterpoint.cli.work.seat import once, repeatable
+from counterpoint.cli.work.terminal_session import once, repeatable
 from counterpoint.cli.work.trees import lines_of_plan
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import PlanUpdate
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.lifecycles import SESSION
 from counterpoint.core.model.sessions import SessionFilter
-from counterpoint.core.operations.trust.erasing import Erased
+from counterpoint.core.operations.trust.erasing import ErasedTexts
 from counterpoint.core.rules.drafting import remarks_of_new
-from counterpoint.core.rules.planning.beginning import startable
+from counterpoint.core.rules.planning.beginning import list_startable
 from counterpoint.dialects.agentic.nouns import RETENTION_DAYS, Pruned
 from counterpoint.dialects.agentic.verbs.pruning import Pruning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
@@ -104,7 +104,12 @@ def plan_command(
     draft = (
         core.plans.from_template(template, _values(values))
         if template is not None
-        else _read(core, given.typed() if str(file) == "-" else given.text_of(Path(str(file))))
+        else _read(
+            core,
+            file_arguments.read_input()
+            if str(file) == "-"
+            else file_arguments.text_of(Path(str(file))),
+        )
     )
     above = item_id(core, parent) if parent else ""
     is_new = again or template is not None
@@ -140,7 +145,7 @@ def plan_command(
     root, ready = core.items.get(answer["root"]["id"]), answer["ready"]
     context.out.result(
         answer,
-        f"{stands(root)} ({counted(answer['count'], 'item')}, {len(ready):,} ready)",
+        f"{status_line(root)} ({counted(answer['count'], 'item')}, {len(ready):,} ready)",
         *([f"Ready first: {_few(core, ready)}"] if ready else []),
     )
     _warn(context, draft, answer["warnings"])
@@ -226,7 +231,7 @@ def _print_preview(
     planned, stuck = core.plans.look(draft, parent)
     outside = {name for part in planned for name in part.outside}
     done = {name for name in outside if core.items.get(name).category == "done"}
-    ready = startable(planned, done)
+    ready = list_startable(planned, done)
     out = context.out
     if out.json:
         items = [
@@ -292,7 +297,7 @@ def prune_command(context: CommandContext, *, days: int, yes: bool) -> None:
     if receipts:
         context.app.store.purge()
     for receipt in receipts:
-        close(context, Erased(receipt=receipt), 0, ())
+        close(context, ErasedTexts(receipt=receipt), 0, ())
     verb = "Pruned" if yes else "Would prune"
     context.out.result(
         {"pruned": yes, "plans": [_present(plan) for plan in plans]},
@@ -333,7 +338,7 @@ def list_command(context: CommandContext, *, status: str | None, limit: int) -> 
     views = context.core.sessions.list(SessionFilter(status=status or ""), None, limit)
     context.out.rows(
         {"sessions": [present(view.session) for view in views]},
-        ("id", "agent", "status", "about", headed("last active")),
+        ("id", "agent", "status", "about", time_heading("last active")),
         [
             (
                 view.session.id,

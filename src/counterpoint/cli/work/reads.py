@@ -11,7 +11,7 @@ import click
 
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
-from counterpoint.cli.local_time import DAY_AND_SECOND, headed, local_time
+from counterpoint.cli.local_time import DAY_AND_SECOND, local_time, time_heading
 from counterpoint.cli.trust.reads import mark_fault
 from counterpoint.cli.work.names import item_id
 from counterpoint.core.coordinator import Core
@@ -185,7 +185,7 @@ def _print(
     times = [local_time(line["time"], DAY_AND_SECOND) for line in lines]
     rows = [(line["by"]["name"], line["entrance"], _words_of(line)) for line in lines]
     table = [(time, *row) for time, row in zip(times, rows, strict=True)]
-    context.out.table((headed("when"), "who", "through", "what"), table)
+    context.out.table((time_heading("when"), "who", "through", "what"), table)
     for switch in reversed(switches):
         context.out.line(
             f"{local_time(switch.time, DAY_AND_SECOND)}  {switch.name} set recording of reads to {switch.policy}."

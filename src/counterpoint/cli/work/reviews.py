@@ -10,12 +10,12 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.phrases import PHRASES, name_item
-from counterpoint.cli.present import present, present_briefly, stands
-from counterpoint.cli.trust.confirming import confirmed
+from counterpoint.cli.present import present, present_briefly, status_line
+from counterpoint.cli.trust.confirming import confirm_act
 from counterpoint.cli.work.claims import token_of
-from counterpoint.cli.work.items import told
+from counterpoint.cli.work.items import read_text
 from counterpoint.cli.work.names import GATE, ITEM, item_id
-from counterpoint.cli.work.seat import seated
+from counterpoint.cli.work.terminal_session import in_terminal_session
 from counterpoint.core.model.answers import Reviewed
 from counterpoint.core.model.filters import Edit, Judgment
 from counterpoint.core.model.identity import ProposedAct
@@ -55,10 +55,12 @@ def submit_command(
     It closes, or waits until somebody who did not work on it judges it. All work below it must be done. You hold the
     task that you hand in; its review comes with `counterpoint finish`.
     """
-    core = seated(context.core)
+    core = in_terminal_session(context.core)
     id_ = item_id(core, item)
     token = token_of(core, id_) if core.items.get(id_).is_workable else None
-    done = core.reviews.submit(id_, _from_here(context, artifact), told(summary), token, reason)
+    done = core.reviews.submit(
+        id_, _from_here(context, artifact), read_text(summary), token, reason
+    )
     waits = [gate.name for gate in done.closed]
     context.out.result(
         {
@@ -66,7 +68,7 @@ def submit_command(
             "item": present_briefly(done.item),
             "closed_gates": waits,
         },
-        f"{stands(done.item)} (submission {done.submission.id})",
+        f"{status_line(done.item)} (submission {done.submission.id})",
     )
     if waits and not context.out.json:
         context.out.aside(f"Still closed: {', '.join(waits)}.")
@@ -118,7 +120,7 @@ def reject_command(
 
 def _judge(context: CommandContext, name: str, judgment: Judgment) -> None:
     item, reviews = item_id(context.core, name), context.core.reviews
-    core = confirmed(
+    core = confirm_act(
         context,
         lambda: reviews.proposed(item, judgment),
         lambda core: core.reviews.review(item, judgment),
@@ -136,7 +138,7 @@ def _tell_verdict(context: CommandContext, reviewed: Reviewed) -> None:
             "item": present_briefly(reviewed.item),
             "closed_gates": waits,
         },
-        f"{stands(reviewed.item)} ({verdict.decision} {verdict.id}{', self' if verdict.independence == 'self' else ''})",
+        f"{status_line(reviewed.item)} ({verdict.decision} {verdict.id}{', self' if verdict.independence == 'self' else ''})",
     )
     if waits and verdict.decision == "approve" and not context.out.json:
         context.out.aside(f"Still closed: {', '.join(waits)}.")
@@ -157,7 +159,7 @@ def waive_command(context: CommandContext, *, item: str, gate: str, reason: str)
     id_ = item_id(context.core, item)
     proposed = ProposedAct(action="item.edited", subject=id_, decision={"waived": [gate]})
     edit = Edit(waive=(gate,), reason=reason)
-    core = confirmed(
+    core = confirm_act(
         context, lambda: proposed, lambda core: core.items.edit(id_, edit), reason, opens=True
     )
     core.items.edit(id_, edit)
@@ -165,7 +167,7 @@ def waive_command(context: CommandContext, *, item: str, gate: str, reason: str)
     waived = next(present(entry) for entry in facets.gates if entry.name == gate)
     context.out.result(
         {"item": present_briefly(facets.item), "gate": waived},
-        f"{stands(facets.item)} (gate {gate} waived)",
+        f"{status_line(facets.item)} (gate {gate} waived)",
     )
 
 
@@ -184,7 +186,9 @@ def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
     goal = "active" if goes_on else "open"
     if current.status == goal or current.category == "open":
         context.out.result(
-            {"item": present_briefly(current)}, f"{stands(current)}", "It is open: nothing changed."
+            {"item": present_briefly(current)},
+            f"{status_line(current)}",
+            "It is open: nothing changed.",
         )
         return 1
     claim = context.core.overview.find(Claim, current.id)
@@ -200,7 +204,7 @@ def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
         shown={"moved": f"{current.status} -> {goal}"},
     )
     edit = Edit(status=goal, reason=reason)
-    core = confirmed(
+    core = confirm_act(
         context,
         lambda: proposed,
         lambda core: core.items.edit(current.id, edit),
@@ -208,5 +212,5 @@ def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
         offers=False,
     )
     after = core.items.edit(current.id, edit)
-    context.out.result({"item": present_briefly(after)}, stands(after))
+    context.out.result({"item": present_briefly(after)}, status_line(after))
     return 0

@@ -13,13 +13,13 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.local_time import (
     SECOND,
-    headed,
     local_time,
     local_time_with_zone,
     local_zone,
     localize,
+    time_heading,
 )
-from counterpoint.cli.output import Output, one_line, terminal_columns, wrapped
+from counterpoint.cli.output import Output, one_line, terminal_columns, wrap_text
 from counterpoint.cli.paging import pageable
 from counterpoint.cli.present import (
     headline,
@@ -134,7 +134,9 @@ def _print_calls(context: CommandContext, run: Run, *, whole: bool) -> None:
     more = len(events) < run.events
     lines = [_call(event) for event in events]
     after = [f"and before that: counterpoint show {run.id} --all"] if more else []
-    _print_lines(context.out, headed(f"Calls that hooks reported, {run.events:,}"), lines + after)
+    _print_lines(
+        context.out, time_heading(f"Calls that hooks reported, {run.events:,}"), lines + after
+    )
 
 
 def _call(event: StreamEvent) -> str:
@@ -200,7 +202,7 @@ def _print_fields(out: Output, fields: dict[str, Json]) -> None:
             if out.terminal:
                 columns = max(terminal_columns() - wide - len("    "), _NARROWEST)
                 lines = [
-                    part for line in lines for part in wrapped(line, columns, cuts_words=False)
+                    part for line in lines for part in wrap_text(line, columns, cuts_words=False)
                 ]
             out.line(f"  {name:<{wide}}  {lines[0]}")
             for line in lines[1:]:

@@ -21,8 +21,8 @@ from counterpoint.cli.present import (
     progress_in_words,
     span,
 )
-from counterpoint.cli.trust.caller import said, shown
-from counterpoint.cli.trust.recovered import recoveries
+from counterpoint.cli.trust.caller import caller_in_words, caller_to_json
+from counterpoint.cli.trust.describe_keys import recoveries
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Awaiting, Live, State
 from counterpoint.core.model.lifecycles import UNCLOSED
@@ -38,7 +38,7 @@ from counterpoint.kernel.plurals import agree, counted
 
 if TYPE_CHECKING:
     # Loaded where a project asks for witnesses, and with the first run.
-    from counterpoint.core.operations.trust.witness_policy import QuorumStanding
+    from counterpoint.core.operations.trust.witness_policy import QuorumStatus
     from counterpoint.dialects.foundry.runs.rows import PausedRun
 
 _CATEGORIES: Final = ("open", "active", "review", "done", "dropped")
@@ -69,10 +69,10 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
         untold = core.awaiting.untold([each.item.id for each in awaiting if each.step == "review"])
         runs = paused_runs(core)
         quorum = quorum_standing(core)
-        signers, proposals = joint_acts(core)
+        signers, proposals = describe_joint_acts(core)
         waiting = [
             *proposals,
-            *due(state, awaiting, core.awaiting.approvals(), lacking, untold, runs),
+            *list_due(state, awaiting, core.awaiting.approvals(), lacking, untold, runs),
             *endings_due(core, state.now),
         ]
     if context.out.json:
@@ -88,7 +88,7 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
                     for each in awaiting
                 ],
                 "waiting_for_you": [each._asdict() for each in waiting],
-                "you": shown(context.app, core),
+                "you": caller_to_json(context.app, core),
                 "recovered": [*recoveries(core)],
                 "quorum": _quorum(quorum),
                 "signers": signers,
@@ -164,8 +164,8 @@ def _why_not_you(context: CommandContext) -> str:
     """Return in words why whoever looks can decide nothing, and what he does about it; empty for a person."""
     core = context.core
     if core.caller.actor.kind != "human":
-        return said(context.app, core)
-    why = shown(context.app, core)["why_no_person"]
+        return caller_in_words(context.app, core)
+    why = caller_to_json(context.app, core)["why_no_person"]
     if not why:
         return ""
     from counterpoint.cli.phrases import PHRASES
@@ -222,7 +222,7 @@ def _print_long(
     if unsigned.waiting and not (unsigned.why or unsigned.broken):
         out.line(f"Signatures: {_waiting(unsigned, state)}")
     out.line(f"Reviews: {state.project.reviews}")
-    out.line(f"You: {said(context.app, core)}")
+    out.line(f"You: {caller_in_words(context.app, core)}")
     if not context.app.is_remote:
         out.line(
             f"Apart: what runs as you can write ledger and signer; {HOW_APART} gives them an account of their own."
@@ -238,7 +238,7 @@ def paused_runs(core: Core) -> list[PausedRun]:
     return core.use(Watching).paused()
 
 
-def joint_acts(core: Core) -> tuple[Json, list[Due]]:
+def describe_joint_acts(core: Core) -> tuple[Json, list[Due]]:
     """Return what is said of acts that several people sign, and what of them waits; loaded where a project ever asked for it."""
     if not core.overview.has_happened("signers.changed"):
         return None, []
@@ -266,7 +266,7 @@ def joint_acts(core: Core) -> tuple[Json, list[Due]]:
     return {"required": joint.threshold, "proposals": presented}, due
 
 
-def quorum_standing(core: Core) -> QuorumStanding | None:
+def quorum_standing(core: Core) -> QuorumStatus | None:
     """Return who of the witnesses that must sign has signed; None where none must. Loaded where a project ever asked for any."""
     if not core.overview.has_happened("quorum.changed"):
         return None
@@ -274,7 +274,7 @@ def quorum_standing(core: Core) -> QuorumStanding | None:
     return standing if standing.policy.count else None
 
 
-def _quorum(standing: QuorumStanding | None) -> Json:
+def _quorum(standing: QuorumStatus | None) -> Json:
     if standing is None:
         return None
     from counterpoint.cli.trust.quorum import present_standing
@@ -282,7 +282,7 @@ def _quorum(standing: QuorumStanding | None) -> Json:
     return present_standing(standing)
 
 
-def _print_quorum(out: Output, standing: QuorumStanding | None) -> None:
+def _print_quorum(out: Output, standing: QuorumStatus | None) -> None:
     if standing is not None:
         from counterpoint.cli.trust.quorum import print_standing
 
@@ -304,7 +304,7 @@ class Due(NamedTuple):
     run: str
 
 
-def due(
+def list_due(
     state: State,
     awaiting: Iterable[Awaiting],
     held_back: Iterable[Item],

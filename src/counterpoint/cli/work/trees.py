@@ -9,7 +9,7 @@ from typing import Final
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Item
-from counterpoint.core.rules.drafting import Planned
+from counterpoint.core.rules.drafting import PlannedItem
 from counterpoint.kernel.plurals import counted
 
 _AT_ONCE: Final = 500
@@ -61,7 +61,7 @@ def _level(core: Core, parents: Sequence[str]) -> Iterator[Item]:
         after = page[-1].number
 
 
-def lines_of_plan(plan: Sequence[Planned], ready: Sequence[int]) -> Iterator[tuple[str, bool]]:
+def lines_of_plan(plan: Sequence[PlannedItem], ready: Sequence[int]) -> Iterator[tuple[str, bool]]:
     """Return a plan as lines in the order of its tree, each with whether it could be started now."""
     below: list[list[int]] = [[] for _ in plan]
     for index, part in enumerate(plan):
@@ -74,7 +74,7 @@ def lines_of_plan(plan: Sequence[Planned], ready: Sequence[int]) -> Iterator[tup
         queue += [(child, depth + 1) for child in reversed(below[index])]
 
 
-def _line(plan: Sequence[Planned], index: int, is_ready: bool) -> str:
+def _line(plan: Sequence[PlannedItem], index: int, is_ready: bool) -> str:
     part = plan[index]
     draft = part.draft
     waits = [plan[need].draft.title for need in part.needs] + list(part.outside)

@@ -41,9 +41,9 @@ from counterpoint.core.ledger.lines import (
     are_filled,
     dump_texts,
     key_faults,
+    list_redacted,
     load_header,
     load_object,
-    redacted_by,
     signature_faults,
     strip,
 )
@@ -146,7 +146,7 @@ def verify_bundle(lines: Iterable[bytes], trusted_key: VerifierKey | None = None
         trail.read(entry)
         people.read(entry)
         coverage.read(entry, verification.place)
-        for digest in redacted_by(entry):
+        for digest in list_redacted(entry):
             redacted[digest] = entry["n"]
 
     verification = Verification(

@@ -133,7 +133,7 @@ def expand_change(
     return changed
 
 
-def filled(
+def fill_columns(
     noun: type[Noun], key: Row, image: Row | None, origin: Origin, *, whole: bool
 ) -> dict[str, Json] | None:
     """Return the columns of an image with those that it leaves out filled in; None for a deleted row.

@@ -274,7 +274,7 @@ def refer(commitment: str) -> dict[str, str]:
     return {"$text": commitment}
 
 
-def referred(value: Json) -> str:
+def parse_reference(value: Json) -> str:
     """Return the commitment of the text that a value of an entry refers to; empty if it is none."""
     return str(canonical.object_of(value).get("$text", ""))
 

@@ -126,7 +126,7 @@ def load_header(data: bytes, keys: frozenset[str], sort: str, version: int) -> d
     return value
 
 
-def redacted_by(entry: Mapping[str, Any]) -> list[str]:
+def list_redacted(entry: Mapping[str, Any]) -> list[str]:
     """List the commitments of texts that an entry, as its short keys, tells were taken away."""
     digests: Parsed = entry["f"].get(GONE) if entry["a"] == REDACTION and "f" in entry else None
     return [digest for digest in digests if type(digest) is str] if type(digests) is list else []

@@ -179,7 +179,7 @@ def consistency_proof(first: int, second: int, read: ReadNode) -> list[bytes]:
     return path
 
 
-def extended(before: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[bytes]]:
+def extend_with_proof(before: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[bytes]]:
     """Return the edge after more leaf hashes, and the proof that its tree begins with the one of before.
 
     What the proof takes is on the edge that was there, or new.

@@ -39,8 +39,8 @@ from counterpoint.core.ledger.lines import (
     are_filled,
     dump_texts,
     key_faults,
+    list_redacted,
     load_header,
-    redacted_by,
     signature_faults,
     strip,
 )
@@ -214,7 +214,7 @@ def _ledger_faults(
         yield type(fault)(f"the ledger's part: {fault.message}", hint=fault.hint)
         return
     for entry in entries[1:]:
-        redacted.update(redacted_by(entry))
+        redacted.update(list_redacted(entry))
 
 
 def _present(testimony: EntryProof, checkpoint: Checkpoint, project: str) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from counterpoint.core.model.work import (
 from counterpoint.kernel.matching.expressions import expression
 
 
-def later(module: str, name: str) -> Callable[[], Any]:
+def lazy_import(module: str, name: str) -> Callable[[], Any]:
     """Return what answers the thing of a name in a module, which is loaded then."""
     return lambda: getattr(import_module(module), name)
 
@@ -164,16 +164,16 @@ _MODEL: Final = "counterpoint.core.model"
 NOUNS: Final = Nouns(
     _USUAL,
     {
-        "thoughts": later(f"{_MODEL}.proofs", "Thought"),
-        "seals": later(f"{_MODEL}.proofs", "Seal"),
-        "runs": later(f"{_MODEL}.runs", "Run"),
-        "run_events": later(f"{_MODEL}.runs", "StreamEvent"),
-        "library": later(f"{_MODEL}.documents", "Document"),
-        "passages": later(f"{_MODEL}.documents", "Passage"),
-        "erasures": later(f"{_MODEL}.trust.erasures", "Erasure"),
-        "model_uses": later(f"{_MODEL}.models.uses", "ModelUse"),
-        "model_days": later(f"{_MODEL}.models.uses", "ModelDay"),
-        "model_answers": later(f"{_MODEL}.models.uses", "KeptAnswer"),
+        "thoughts": lazy_import(f"{_MODEL}.proofs", "Thought"),
+        "seals": lazy_import(f"{_MODEL}.proofs", "Seal"),
+        "runs": lazy_import(f"{_MODEL}.runs", "Run"),
+        "run_events": lazy_import(f"{_MODEL}.runs", "StreamEvent"),
+        "library": lazy_import(f"{_MODEL}.documents", "Document"),
+        "passages": lazy_import(f"{_MODEL}.documents", "Passage"),
+        "erasures": lazy_import(f"{_MODEL}.trust.erasures", "Erasure"),
+        "model_uses": lazy_import(f"{_MODEL}.models.uses", "ModelUse"),
+        "model_days": lazy_import(f"{_MODEL}.models.uses", "ModelDay"),
+        "model_answers": lazy_import(f"{_MODEL}.models.uses", "KeptAnswer"),
     },
 )
 

@@ -135,7 +135,7 @@ class Contribution(Noun):
     """A principal's part in an item, or in something below it; it stays when the claim goes to another.
 
     item: empty for the whole project, of which somebody took gates away. principal: as
-    `rules.claims.standing` gives it. how: `worked` for whoever claimed, handed in or
+    `rules.claims.principal_id_of` gives it. how: `worked` for whoever claimed, handed in or
     moved it, or anything below it; `loosened` for whoever took a gate away before that: of this very item;
     `hosted` for the process through which the bearer of a credential worked; of that the item may be a session, in which
     he wrote through it.

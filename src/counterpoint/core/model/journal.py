@@ -361,7 +361,7 @@ class Reply(Noun):
     """What was answered to a write under an idempotency key, so that a retry gets it again.
 
     holder: whose key it is: the session with which the connection came, by which who was started again finds it;
-        of who has none, whom `rules.claims.standing` names.
+        of who has none, whom `rules.claims.principal_id_of` names.
     request: SHA-256 of what was asked. It goes when any text is taken away, for nobody knows which
         texts it was made of; from then on no request can be told to be the same.
     """

@@ -321,7 +321,7 @@ def noun_of(noun: type[N], cells: Sequence[Any]) -> N:
     return row
 
 
-def revised(row: N, cells: Mapping[str, Any]) -> N:
+def replace_cells(row: N, cells: Mapping[str, Any]) -> N:
     """Return a row as it is once some of its cells, none of prose, are these."""
     read = _named_readers(type(row))
     fields = {name: read[name](value) if name in read else value for name, value in cells.items()}

@@ -51,7 +51,7 @@ class Session(Noun):
     item: the work that it is about, if it was opened for one. details: what it was given to begin
     with, a JSON object as text. purpose: `connection` until somebody opens it for more. writer: the
     connection that writes in it, by the session that it came with; empty for that session itself.
-    principal: whom it belongs to, as `rules.claims.standing` gives it. capability: the SHA-256 of what
+    principal: whom it belongs to, as `rules.claims.principal_id_of` gives it. capability: the SHA-256 of what
     only its holder has; empty without such a secret. active_at: when something came from it, or was written in it,
     to the minute. entered: the place in the ledger at which its writer opened it or took it up last; 0 for
     the session that a connection came with.

@@ -44,19 +44,19 @@ from counterpoint.core.operations.recording.authority import (
     why_no_person,
 )
 from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.connection_sessions import find_latest_session, seat_of
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.seats import following, seat_of
 from counterpoint.core.operations.recording.unallowed import is_trusted_here, refuse_elsewhere
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
-from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.claims import principal_id_of
 from counterpoint.core.rules.identity import (
     candidates,
     connection_of,
     doubt_of,
     principal_of,
-    seen_again,
+    refresh_connection,
     unseen_caller,
 )
 from counterpoint.core.rules.sessions import may_write
@@ -127,7 +127,7 @@ class Identities:
             client=caller.client,
             now=self._context.ports.clock.now(),
         )
-        return seen_again(stored, seen) if stored else seen
+        return refresh_connection(stored, seen) if stored else seen
 
     def _unseen(self, peer: Peer) -> Connection:
         now, project = self._context.ports.clock.now(), self._context.project
@@ -189,7 +189,7 @@ class Tokens:
 
     def proposed(self, request: TokenRequest, draft: DraftToken) -> ProposedAct:
         """Return what making a token decides, for a person to sign; InvalidInput."""
-        scopes: list[Json] = [*access.normalized(request).scopes]
+        scopes: list[Json] = [*access.normalize_request(request).scopes]
         digest = access.digest_of(draft.secret)
         decision: dict[str, Json] = {"name": request.name, "scopes": scopes, "digest": digest}
         return ProposedAct(action="token.created", subject=draft.id, decision=decision)
@@ -199,7 +199,7 @@ class Tokens:
 
         draft: the one that was signed. Forbidden for an agent: it would be two with it.
         """
-        request = access.normalized(request)
+        request = access.normalize_request(request)
         draft = draft or self.draft(request.kind)
         mint = self._context.ports.mint
         with recording(self._context, "token.created") as change:
@@ -226,7 +226,7 @@ class Tokens:
                 calls_a_month=request.calls_a_month,
                 tool_limits=request.tool_limits,
                 kind=request.kind,
-                maker=standing(self._context.caller.actor),
+                maker=principal_id_of(self._context.caller.actor),
             )
             change.subject = token.id
             change.put(token)
@@ -361,7 +361,7 @@ class Tokens:
             now = ports.clock.now()
             # Read again: another server may have taken some since.
             used = _usage(writing, subject, now).used
-            granted = access.granted(used, access.calls_ahead(most), most)
+            granted = access.grant_calls(used, access.calls_ahead(most), most)
             writing.use(subject, _measure(access.month_of(now)), used + granted)
             return _usage(writing, subject, now, granted=granted)
 
@@ -386,7 +386,7 @@ def _place(view: Reading, capability: str) -> tuple[str, str]:
     began = seat_of(view, capability)
     if began is None:
         return "", ""
-    now = following(view, began.id, capability) if began.has_ended else began
+    now = find_latest_session(view, began.id, capability) if began.has_ended else began
     return (now.id if now else ""), began.id
 
 

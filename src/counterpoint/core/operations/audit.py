@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from counterpoint.core.ledger.bundle import BundleHeader, dump_bundle
-from counterpoint.core.ledger.derived import Origin, filled
+from counterpoint.core.ledger.derived import Origin, fill_columns
 from counterpoint.core.ledger.entry import Entry, RowImage, list_references
 from counterpoint.core.ledger.merkle import (
     consistency_proof,
@@ -24,13 +24,13 @@ from counterpoint.core.model.answers import Audit, Extent, Proof, Rebuilt
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.trust.heads import QuorumReport, SignedHead
 from counterpoint.core.operations.auditing.comparing import compare
-from counterpoint.core.operations.auditing.whole import Look
-from counterpoint.core.operations.journal import redactions, told
+from counterpoint.core.operations.auditing.whole import LedgerCheck
+from counterpoint.core.operations.journal import redactions, with_texts
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.heads import no_key
-from counterpoint.core.operations.trust.signing import Signing
-from counterpoint.core.operations.trust.witness_policy import QuorumStanding, WitnessPolicies
-from counterpoint.core.operations.trust.witnessing import Witnessing
+from counterpoint.core.operations.trust.signing import LedgerSigning
+from counterpoint.core.operations.trust.witness_policy import QuorumStatus, WitnessPolicies
+from counterpoint.core.operations.trust.witnessing import WitnessChecks
 from counterpoint.kernel.damage import fault_of
 from counterpoint.kernel.errors import (
     CounterpointError,
@@ -53,7 +53,7 @@ class _QuorumLook(NamedTuple):
     faults: tuple[CounterpointError, ...] = ()
 
 
-class Auditing:
+class LedgerAudit:
     """Verbs for proving."""
 
     def __init__(self, context: Context) -> None:
@@ -62,7 +62,7 @@ class Auditing:
     @property
     def key(self) -> VerifierKey:
         """The public key that this project's checkpoints are signed with."""
-        return Signing(self._context).key
+        return LedgerSigning(self._context).key
 
     def verify(
         self,
@@ -79,7 +79,7 @@ class Auditing:
         """
         soon = extent == "soon"
         compared = compare(self._context, notes, alone=alone, elsewhere=not soon)
-        look = Look(self._context, compared.key, compared.checkpoints, progress)
+        look = LedgerCheck(self._context, compared.key, compared.checkpoints, progress)
         entries_only = extent == "entries" or (soon and self._takes_long())
         report = look.quick() if entries_only else look.whole()
         quorum = self._quorum(report.quorum, alone=alone, soon=soon)
@@ -109,7 +109,7 @@ class Auditing:
 
     def _quorum(self, quorum: Quorum, *, alone: bool, soon: bool) -> _QuorumLook:
         """Return who of the witnesses has signed that the entries ask for; alone: nobody is missed."""
-        standings: list[QuorumStanding] = []
+        standings: list[QuorumStatus] = []
 
         def look() -> None:
             verbs = WitnessPolicies(self._context)
@@ -139,7 +139,7 @@ class Auditing:
 
         With the cosignatures that are kept of it.
         """
-        return Witnessing(self._context).endorsed(Signing(self._context).head().note)
+        return WitnessChecks(self._context).endorsed(LedgerSigning(self._context).head().note)
 
     def inclusion(self, sequence: int, size: int | None = None) -> Proof:
         """Return the proof that an entry is in the ledger of a size that was signed; InvalidInput.
@@ -187,7 +187,7 @@ class Auditing:
 
     def _signed(self, size: int | None) -> SignedHead:
         """Return the signed head of a size; the last one without a size, or if it was not signed."""
-        signing = Signing(self._context)
+        signing = LedgerSigning(self._context)
         last = signing.head()
         if size is None or size == last.size:
             return last
@@ -221,7 +221,9 @@ class Auditing:
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> Rebuilt:
         """Replay the ledger into an empty store and compare every table, cell by cell."""
-        replay = Look(self._context, no_key(self._context.project), progress=progress).replayed()
+        replay = LedgerCheck(
+            self._context, no_key(self._context.project), progress=progress
+        ).replayed()
         return Rebuilt(size=replay.size, rows=replay.rows, differences=tuple(replay.differences))
 
     def entry(self, sequence: int) -> Entry:
@@ -237,7 +239,7 @@ class Auditing:
             rows = tuple(
                 _filled(image, view.tables.get(image.table), entry.origin) for image in entry.rows
             )
-            return replace(told(view, entry), rows=rows)
+            return replace(with_texts(view, entry), rows=rows)
 
     def log(
         self,
@@ -254,7 +256,7 @@ class Auditing:
                 subject=subject, action=action, before=before, after=after, limit=limit
             )
             entries = (next(view.entries(sequence, sequence + 1)) for sequence in sequences)
-            return [told(view, Entry.from_bytes(entry)) for entry in entries]
+            return [with_texts(view, Entry.from_bytes(entry)) for entry in entries]
 
 
 def _asked(size: int | None, reported: int) -> int:
@@ -265,4 +267,6 @@ def _filled(image: RowImage, noun: type[Noun] | None, origin: Origin) -> RowImag
     """Return a row image with the columns that it leaves out; as it is if the table is unknown."""
     if noun is None:
         return image
-    return replace(image, values=filled(noun, image.key, image.values, origin, whole=image.whole))
+    return replace(
+        image, values=fill_columns(noun, image.key, image.values, origin, whole=image.whole)
+    )

@@ -32,31 +32,31 @@ from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.readiness import but_relaxed, judged, offers
-from counterpoint.core.operations.recording.authority import acting, refusal
+from counterpoint.core.operations.readiness import exclude_relaxed, judge_item, offers
+from counterpoint.core.operations.recording.authority import caller_authority, refusal
 from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.connection_sessions import may_have, take_parts
 from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.handover import (
     RELEASED,
-    begun_with,
     ending_of,
     make_claim,
+    make_start_point,
     release_at,
     take_over,
     tree_of,
 )
-from counterpoint.core.operations.recording.held import live_claims
 from counterpoint.core.operations.recording.holders import Holders
-from counterpoint.core.operations.recording.leases import due_at, extended
+from counterpoint.core.operations.recording.leases import due_at, extend_lease
 from counterpoint.core.operations.recording.meanwhile import (
     GIVEN_UP,
     TAKEN_OVER,
     list_news,
 )
-from counterpoint.core.operations.recording.moves import follow, give_back, touched
-from counterpoint.core.operations.recording.seats import may_have, take_parts
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.moves import bump_version, follow, give_back
+from counterpoint.core.operations.recording.resumable_sessions import live_claims
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, prove
 from counterpoint.core.rules.identity import may_be_one
@@ -104,7 +104,9 @@ class Claims:
             before = change.find(Claim, item)
             is_own = before is not None and before.is_held_by(session)
             if before is None or not is_own or not before.is_live(change.clock):
-                judgment = judged(change.writing, current, Holders(change.writing, change.context))
+                judgment = judge_item(
+                    change.writing, current, Holders(change.writing, change.context)
+                )
                 # Whoever succeeds a holder goes on with what was begun, whatever is in the way of others.
                 if not (judgment.is_ready or judgment.held_by):
                     _refuse_unready(change.writing, item, judgment)
@@ -135,7 +137,7 @@ class Claims:
 
         self._refuse_no_session()
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
-        with joined(self._context):
+        with transaction(self._context):
             item_id = Plans(self._context).create(draft, parent).root.id
             with recording(self._context, "task.started", item_id) as change:
                 change.open_session()
@@ -159,7 +161,7 @@ class Claims:
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
         with recording(self._context, "task.started") as change:
             current = offers(change.writing, ready_filter, Holders(change.writing, change.context))
-            offer = next(but_relaxed(change.writing, current, self._context.caller), None)
+            offer = next(exclude_relaxed(change.writing, current, self._context.caller), None)
             if offer is None:
                 # Nothing is written where there is nothing to take, not even that somebody asked.
                 return None
@@ -199,7 +201,9 @@ class Claims:
                 # Others may have taken it over since it was looked at.
                 if claim.is_held_by(session) and _runs(claim, change.clock):
                     usual = change.context.ports.lease_seconds
-                    change.put(replace(claim, leased_until=extended(claim, change.clock, usual)))
+                    change.put(
+                        replace(claim, leased_until=extend_lease(claim, change.clock, usual))
+                    )
 
     def proposed_release(self, name: str) -> ProposedAct:
         """Return what freeing an item, or all that a session holds, would decide now, for a person to sign."""
@@ -228,7 +232,7 @@ class Claims:
         hands over. reason: why, in words that the entry keeps. What is answered is as it was held. Raises Conflict if nothing is held.
         """
         with recording(self._context, RELEASED, name) as change:
-            if acting(change) not in ENTITLED:
+            if caller_authority(change) not in ENTITLED:
                 raise refusal(
                     change.writing, self._context, "end the claim of another", Act.RELEASE
                 )
@@ -345,7 +349,7 @@ class Claims:
             return self._renew(change, item, before, minutes)
         lost, reason = self._take_parts(change, before) if before else ("", None)
         goes_on = is_begun and (reason is None or reason in SAME_WORKER)
-        first = begun_with(change, item, before, snapshot, is_begun=goes_on)
+        first = make_start_point(change, item, before, snapshot, is_begun=goes_on)
         claim, point = make_claim(change, item.id, before, self._seconds(minutes), first)
         change.add_facts(token=claim.token, until=claim.leased_until)
         if lost:
@@ -355,7 +359,7 @@ class Claims:
         if taken.category == "open":
             taken = follow(change, taken, "active")
         else:
-            taken = touched(change, taken)
+            taken = bump_version(change, taken)
             change.put(taken)
         return Started(
             item=taken,
@@ -508,7 +512,7 @@ def refuse_held(change: Change, item: Item) -> None:
     """Raise AlreadyClaimed unless a person would move what another session holds at this moment."""
     holders = Holders(change.writing, change.context)
     other = holders.other(change.find(Claim, item.id))
-    if other is not None and acting(change) not in PEOPLE:
+    if other is not None and caller_authority(change) not in PEOPLE:
         refuse_taken(other, departure=holders.departure(other))
 
 

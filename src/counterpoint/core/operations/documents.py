@@ -32,13 +32,13 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.documents import Chunk, cut, extract, from_pages, is_pdf, suffix_of
-from counterpoint.core.rules.finding.hybrid import ranked
+from counterpoint.core.rules.finding.hybrid import rank_hits
 from counterpoint.core.rules.fitting import (
     CANDIDATES,
     Excerpt,
     asked_words,
-    scores,
-    telling,
+    drop_common_words,
+    score_excerpts,
 )
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json, sha256
@@ -58,11 +58,11 @@ Rank = Callable[[Ports, Reading, Shelf, str], list[tuple[Passage, Fit]]]
 """Answers passages of a shelf that fit a question, in any order; InvalidInput for one without a word."""
 
 
-def by_words_and_meaning(
+def rank_passages(
     ports: Ports, view: Reading, shelf: Shelf, query: str
 ) -> list[tuple[Passage, Fit]]:
     """Return the passages that have the asked words, or mean nearly the same."""
-    words_asked = telling(asked_words(query))
+    words_asked = drop_common_words(asked_words(query))
     hits = view.search(words_asked, kinds=(shelf,), begun=True, limit=CANDIDATES)
     meaning = meaning_of(ports, view, query)
     near = meaning.nearest((shelf,)) if meaning else []
@@ -81,11 +81,11 @@ def by_words_and_meaning(
     words = dict(
         zip(
             (hit.number for hit, _ in having),
-            scores(words_asked, excerpts, view.stems),
+            score_excerpts(words_asked, excerpts, view.stems),
             strict=True,
         )
     )
-    order = ranked(
+    order = rank_hits(
         words,
         {hit.number: hit.score for hit in near if hit.number in rows} | cosines,
         weight=meaning.model.weight if meaning else 0.0,
@@ -124,7 +124,7 @@ def _put_passages(change: Change, document: Document, chunks: Sequence[Chunk]) -
 class Documents:
     """Verbs for documents."""
 
-    def __init__(self, context: Context, rank: Rank = by_words_and_meaning) -> None:
+    def __init__(self, context: Context, rank: Rank = rank_passages) -> None:
         """Work at a context, with a way of ranking."""
         self._context = context
         self._rank = rank

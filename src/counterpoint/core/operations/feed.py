@@ -16,14 +16,14 @@ from dataclasses import replace
 from itertools import islice
 from typing import cast
 
-from counterpoint.core.ledger.derived import filled, rules
-from counterpoint.core.ledger.entry import Entry, RowImage, referred
+from counterpoint.core.ledger.derived import fill_columns, rules
+from counterpoint.core.ledger.entry import Entry, RowImage, parse_reference
 from counterpoint.core.model.answers import ItemChange
 from counterpoint.core.model.journal import Outcome, Record
 from counterpoint.core.model.lifecycles import Category, category_of
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import CREATED, THINNED, UNSEEN, Ending, Item, Kind, Staging
-from counterpoint.core.operations.journal import told
+from counterpoint.core.operations.journal import with_texts
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, line_of
 from counterpoint.core.ports.store import Reading
@@ -31,7 +31,7 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 
 
-def concerned(view: Reading, entry: Entry) -> tuple[str, ...]:
+def list_touched_items(view: Reading, entry: Entry) -> tuple[str, ...]:
     """Return the items that an entry touched, each before those above it, none twice.
 
     What happens to an item is seen in whatever shows the item that holds it, up to the root.
@@ -66,7 +66,7 @@ _ACCOUNTS = frozenset(name for noun in (Item, Record) for name, _ in rules(noun,
 """Columns that follow from there being an entry at all, so that they are no news."""
 
 
-class Written:
+class WrittenRow:
     """What an entry wrote of one row, its images laid over each other."""
 
     def __init__(self, time: str, *, is_new: bool = False) -> None:
@@ -110,9 +110,9 @@ def item_changes(view: Reading, entry: Entry, kind: Kind) -> Iterator[ItemChange
         )
 
 
-def _shown(view: Reading, entry: Entry, kind: Kind) -> dict[tuple[str, str], Written]:
+def _shown(view: Reading, entry: Entry, kind: Kind) -> dict[tuple[str, str], WrittenRow]:
     """Return the items below roots of a kind that an entry lets all see: those of a plan that was made in slices."""
-    written: dict[tuple[str, str], Written] = {}
+    written: dict[tuple[str, str], WrittenRow] = {}
     for row in entry.rows if entry.action == CREATED else ():
         staging = view.find(Staging, row.key["first"]) if row.table == Staging.table else None
         if staging is None:
@@ -124,7 +124,7 @@ def _shown(view: Reading, entry: Entry, kind: Kind) -> dict[tuple[str, str], Wri
         top = view.find(Item, items[0].root) if items else None
         if top is not None and top.kind == kind:
             for item in items:
-                written[Item.table, item.id] = Written(entry.time, is_new=True)
+                written[Item.table, item.id] = WrittenRow(entry.time, is_new=True)
     return written
 
 
@@ -150,17 +150,19 @@ def _rows(view: Reading, entry: Entry) -> Iterator[RowImage]:
     return (row for part in _parts(view, entry) for row in part.rows)
 
 
-def _written(view: Reading, entry: Entry) -> dict[tuple[str, str], Written]:
+def _written(view: Reading, entry: Entry) -> dict[tuple[str, str], WrittenRow]:
     """Return the items and records that an entry wrote, by table and id; neither is ever deleted once it was seen."""
-    rows: dict[tuple[str, str], Written] = {}
+    rows: dict[tuple[str, str], WrittenRow] = {}
     for part in _parts(view, entry):
         for row in part.rows:
             noun = _TOLD.get(row.table)
             values = (
-                filled(noun, row.key, row.values, part.origin, whole=row.whole) if noun else None
+                fill_columns(noun, row.key, row.values, part.origin, whole=row.whole)
+                if noun
+                else None
             )
             if values is not None:
-                written = rows.setdefault((row.table, str(row.key["id"])), Written(part.time))
+                written = rows.setdefault((row.table, str(row.key["id"])), WrittenRow(part.time))
                 written.add(values, whole=row.whole)
     return rows
 
@@ -169,9 +171,9 @@ def _above(view: Reading, item: Item) -> tuple[Item, ...]:
     return tuple(reversed([*line_of(view, item.parent)]))
 
 
-def _as_left(view: Reading, item: Item, written: Written) -> Item:
+def _as_left(view: Reading, item: Item, written: WrittenRow) -> Item:
     """Return an item with the title and the state that an entry left it with."""
-    title = view.text(referred(written.values.get("title")))
+    title = view.text(parse_reference(written.values.get("title")))
     status = str(written.values.get("status", ""))
     after = replace(item, title=Prose(title)) if title else item
     if not status:
@@ -199,7 +201,7 @@ MOST_ENTRIES = 1000
 _ALL = 2**31
 
 
-class Following:
+class EntryFeed:
     """Verbs for following."""
 
     def __init__(self, context: Context) -> None:
@@ -230,7 +232,7 @@ class Following:
     def concerned(self, entry: Entry) -> tuple[str, ...]:
         """Return the items that an entry is about, those that hold them included."""
         with self._context.reading() as view:
-            return concerned(view, entry)
+            return list_touched_items(view, entry)
 
     def item_changes(
         self, kind: Kind, after: int, limit: int = 100, timeout: float = 0
@@ -256,4 +258,4 @@ class Following:
                 )
             start = after + 1
             entries = view.entries(start, start + limit)
-            return [told(view, Entry.from_bytes(entry)) for entry in entries]
+            return [with_texts(view, Entry.from_bytes(entry)) for entry in entries]

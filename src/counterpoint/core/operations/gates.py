@@ -17,13 +17,13 @@ from counterpoint.core.model.rows import Keep, Prose, Proses, image_of
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Area, Gate, Item, Project
 from counterpoint.core.operations.claims import prove_claim, refuse_strangers, refuse_uncounted
-from counterpoint.core.operations.recording.change import Change, masked, missing
+from counterpoint.core.operations.recording.change import Change, mask_row, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import settle
 from counterpoint.core.operations.recording.unallowed import refuse_untrusted, way_to_run
-from counterpoint.core.operations.recording.unit import joined, recording
-from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.recording.unit import recording, transaction
+from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading, Salted
 from counterpoint.core.rules.areas import covers
@@ -59,7 +59,7 @@ class _Overtaken(Exception):
 class _Signed:
     """A receipt that was signed before its transaction, with the commitments of its texts.
 
-    losses: how often texts had been taken away until then (recording/sharing.py).
+    losses: how often texts had been taken away until then (recording/commitment_cache.py).
     """
 
     gate: str
@@ -167,7 +167,7 @@ class Gates:
         attempts = 0 if self._context.unit is not None else _ATTEMPTS
         while True:
             signed = self._signed(item, ran)
-            with suppress(_Overtaken), joined(self._context):
+            with suppress(_Overtaken), transaction(self._context):
                 return [
                     self._keep(item, token, signed_receipt, must=not attempts)
                     for signed_receipt in signed
@@ -220,7 +220,7 @@ class Gates:
                 texts[text] = commitment
                 return commitment[0]
 
-            drafted = masked(self._receipt(receipt_number, prefix, item, *run), ports.secrets)
+            drafted = mask_row(self._receipt(receipt_number, prefix, item, *run), ports.secrets)
             receipt = self._sealed(drafted, commit)
             receipts.append(_Signed(gate=run[0], receipt=receipt, texts=texts, losses=losses))
         return receipts
@@ -266,7 +266,7 @@ class Gates:
     def _sealed(self, receipt: Receipt, commit: Keep) -> Receipt:
         signed = signed_bytes(receipt, commit)
         try:
-            signature = Signing(self._context).statement(signed)
+            signature = LedgerSigning(self._context).statement(signed)
         except Unavailable:
             # The signature of the ledger's end, which comes later, covers the receipt too.
             return receipt

@@ -18,7 +18,7 @@ from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import carry_marks, inherit, loosen
+from counterpoint.core.operations.recording.contributions import carry_marks, inherit, relax
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
     item_named,
@@ -38,16 +38,16 @@ from counterpoint.core.operations.recording.links import (
     undepend,
 )
 from counterpoint.core.operations.recording.moves import (
+    bump_version,
     close_when_done,
     move,
     settle,
-    touched,
     wake,
 )
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.areas import includes
 from counterpoint.core.rules.drafting import field_faults, refuse_misplaced
-from counterpoint.core.rules.wording import NUMBER, kept
+from counterpoint.core.rules.wording import NUMBER, id_of_name
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import (
@@ -87,7 +87,7 @@ class Items:
         None for any other text; NotFound for a number that no item has. A name goes before a number.
         """
         with self._context.reading() as view:
-            item = item_named(view, kept(name) or name) or item_named(view, name)
+            item = item_named(view, id_of_name(name) or name) or item_named(view, name)
         digits = name.removeprefix("#")
         if item is not None or not NUMBER.fullmatch(digits):
             return item
@@ -136,7 +136,7 @@ class Items:
                 after = settle(change, item)
             change.add_texts(reason=edit.reason)
             if after.version == current.version and len(change.images) > count:
-                after = touched(change, change.get(Item, item))
+                after = bump_version(change, change.get(Item, item))
                 change.put(after)
             return after
 
@@ -171,7 +171,7 @@ class Items:
         }
         if not changed:
             return item
-        after = touched(change, replace(item, **changed))
+        after = bump_version(change, replace(item, **changed))
         change.put(after)
         change.add_facts(fields=sorted(changed))
         return after
@@ -198,7 +198,7 @@ class Items:
                 f"{item.id} has no gate {', '.join(missing)}",
                 hint=f"Its gates are: {', '.join(gates)}." if gates else "It has none to waive.",
             )
-        independence = loosen(change, item.id, "waive a gate of", opens=True)
+        independence = relax(change, item.id, "waive a gate of", opens=True)
         change.add_facts(waived=list(edit.waive), independence=independence)
         for name in edit.waive:
             gate = change.get(Gate, item.id, name)
@@ -291,7 +291,7 @@ def _replace_areas(change: Change, item: Item, patterns: Sequence[str]) -> None:
     if is_less and change.writing.exists(
         Gate, item=item.id, kind="check", holds="finish", status=("closed", "met")
     ):
-        loosen(change, item.id, "take an area from the checks of", instead=Act.CONFIGURE)
+        relax(change, item.id, "take an area from the checks of", instead=Act.CONFIGURE)
     for pattern in old.keys() - set(patterns):
         change.drop(old[pattern])
     for pattern in dict.fromkeys(patterns):
@@ -306,7 +306,7 @@ def _replace_criteria(change: Change, item: Item, sentences: Iterable[str]) -> N
     met = {criterion.text: criterion.met for criterion in old}
     texts = list(sentences)
     if not met.keys() <= set(map(Prose, texts)):
-        loosen(change, item.id, "take an acceptance sentence from", instead=Act.CONFIGURE)
+        relax(change, item.id, "take an acceptance sentence from", instead=Act.CONFIGURE)
     for criterion in old[len(texts) :]:
         change.drop(criterion)
     for position, sentence in enumerate(texts):
@@ -328,7 +328,7 @@ def _replace_checks(change: Change, item: Item, checks: Iterable[tuple[str, ...]
     commands = list(dict.fromkeys(map(Proses, checks)))
     gone = [gate for gate in old if gate.argv not in commands]
     if gone:
-        loosen(change, item.id, "take a check from")
+        relax(change, item.id, "take a check from")
     for gate in gone:
         change.drop(gate)
     names = {old_gates[argv].name for argv in commands if argv in old_gates}
@@ -363,9 +363,9 @@ def _reparent(change: Change, item: Item, parent: str) -> Item:
     root = above.root if above else item.id
     held_above = int(above is not None and above.blockers > 0)
     if _gates_above(change, item.parent) - _gates_above(change, parent):
-        loosen(change, item.id, "take out from under what is asked above", instead=Act.CONFIGURE)
+        relax(change, item.id, "take out from under what is asked above", instead=Act.CONFIGURE)
     moved = replace(item, parent=parent, position=next_position(change, parent), held=held_above)
-    after = touched(change, moved)
+    after = bump_version(change, moved)
     change.put(after)
     if parent:
         # Asked of the tree as it would be; a refusal undoes the change.

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from counterpoint.core.ledger.entry import Entry, load_fields, referred
-from counterpoint.core.ledger.lines import REDACTION, redacted_by
+from counterpoint.core.ledger.entry import Entry, load_fields, parse_reference
+from counterpoint.core.ledger.lines import REDACTION, list_redacted
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import NEEDS_PERSON, Record
 from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_strangers
-from counterpoint.core.operations.recording.authority import acting
+from counterpoint.core.operations.recording.authority import caller_authority
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import selves
@@ -127,7 +127,7 @@ def resolve_blocker(change: Change, record: Record, resolution: str) -> Record:
 
 def _refuse_flagger(change: Change, record: Record) -> None:
     """Raise Forbidden if the caller wrote a blocker for a person and is none."""
-    if acting(change) in PEOPLE:
+    if caller_authority(change) in PEOPLE:
         return
     session = change.find(Session, record.session)
     if session is not None and session.principal in selves(change.context.caller):
@@ -145,17 +145,19 @@ def _refuse_closed(item: Item) -> None:
         )
 
 
-def told(view: Reading, entry: Entry) -> Entry:
+def with_texts(view: Reading, entry: Entry) -> Entry:
     """Return an entry with the texts that its facts refer to, as far as they are still there.
 
     Whoever made something is told with its title, which stands in the row and need not be a fact.
     """
     texts = {
-        name: reference for name, value in entry.facts.items() if (reference := referred(value))
+        name: reference
+        for name, value in entry.facts.items()
+        if (reference := parse_reference(value))
     }
     if entry.action.endswith(_MADE):
         rows = (row.values for row in entry.rows if row.whole and row.values)
-        titles = [reference for row in rows if (reference := referred(row.get("title")))]
+        titles = [reference for row in rows if (reference := parse_reference(row.get("title")))]
         texts |= dict(zip(("title",), titles, strict=False))
     if not texts:
         return entry
@@ -175,4 +177,4 @@ def redactions(view: Reading) -> Iterator[tuple[int, list[str]]]:
             entry = load_fields(next(view.entries(sequence, sequence + 1)))
         except MalformedDocument:
             continue
-        yield sequence, redacted_by(entry)
+        yield sequence, list_redacted(entry)

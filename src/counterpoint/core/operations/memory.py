@@ -14,14 +14,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, cast
 
-from counterpoint.core.ledger.entry import Entry, RowImage, referred
+from counterpoint.core.ledger.entry import Entry, RowImage, parse_reference
 from counterpoint.core.model.answers import Earlier
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.notebooks import Page, PageSelection, check, select_pages
 from counterpoint.kernel import canonical
@@ -145,7 +145,7 @@ def _value_of(view: Reading, rows: Sequence[RowImage]) -> str | None:
     """Return the JSON text that an entry gave a value; None if it only changed what is said of it."""
     for row in rows:
         if row.table == StateEntry.table and row.values is not None and "value" in row.values:
-            text = view.text(referred(row.values["value"]))
+            text = view.text(parse_reference(row.values["value"]))
             return REDACTED if text is None else text
     return None
 
@@ -199,7 +199,7 @@ class Notebooks:
             )
         scope = _scope(reach, role)
         # An empty value stays: it says that the file is gone, and when, to every project.
-        with joined(self._context):
+        with transaction(self._context):
             entry = Memory(self._context).put(scope, name, content, category=CATEGORY)
             if mirror is not None:
                 stored_content = str(canonical.load(entry.value))

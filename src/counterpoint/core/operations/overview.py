@@ -39,11 +39,15 @@ from counterpoint.core.operations.auditing.ahead import ahead_of
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named, labels_of, value_of
-from counterpoint.core.operations.recording.held import begun_by, last_handoff, live_claims
 from counterpoint.core.operations.recording.holders import Holders
+from counterpoint.core.operations.recording.resumable_sessions import (
+    last_handoff,
+    list_resumable_sessions,
+    live_claims,
+)
 from counterpoint.core.operations.trust.awaiting import rejections
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.core.rules.fitting import asked_words, fold, nearness, telling
+from counterpoint.core.rules.fitting import asked_words, drop_common_words, fold, nearness
 from counterpoint.kernel.errors import InvalidInput
 
 Part = Literal[
@@ -290,7 +294,7 @@ class Overview:
     def facets(self, item: str) -> Facets:
         """Return an item, by any of its names, with everything small that hangs on it; NotFound."""
         # Who looks at the whole asks this of no item.
-        from counterpoint.core.operations.readiness import judged_for
+        from counterpoint.core.operations.readiness import judge_for_caller
 
         with self._context.reading() as view:
             holders = Holders(view, self._context)
@@ -306,7 +310,7 @@ class Overview:
                 gates=tuple(view.select(Gate, item=item)),
                 claim=(claim := view.find(Claim, item)),
                 rejection=rejections(view, [current]).get(item),
-                readiness=judged_for(view, current, holders),
+                readiness=judge_for_caller(view, current, holders),
                 departure=holders.departure(claim),
             )
 
@@ -395,7 +399,7 @@ class Overview:
     def to_continue(self) -> tuple[Continuation, ...]:
         """Return what the caller has begun or left: see `begun_by`; a session that only has its writes is none."""
         with self._context.reading() as view:
-            sessions = begun_by(view, self._context)
+            sessions = list_resumable_sessions(view, self._context)
             continued = [
                 (session, _with_items(view, live_claims(view, session.id))) for session in sessions
             ]
@@ -471,7 +475,7 @@ class Overview:
         Looks at so many that it takes no longer after much work than after little: `search` looks at all.
         """
         try:
-            near = nearness(telling(asked_words(text)))
+            near = nearness(drop_common_words(asked_words(text)))
         except InvalidInput:
             return []
         latest = self.recent(kind, limit=_LOOKED_AT)

@@ -45,11 +45,11 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.links import shift
-from counterpoint.core.operations.recording.moves import touched
+from counterpoint.core.operations.recording.moves import bump_version
 from counterpoint.core.operations.recording.unit import perform, recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.claims import standing
-from counterpoint.core.rules.drafting import Planned
+from counterpoint.core.rules.claims import principal_id_of
+from counterpoint.core.rules.drafting import PlannedItem
 from counterpoint.core.rules.planning.matching import KnownItem, Matches, children_of, match_plan
 from counterpoint.core.rules.trust.callers import ENTITLED
 from counterpoint.kernel.acts import Act
@@ -160,7 +160,7 @@ def ask_for(context: Context, item: str, gates: Sequence[str]) -> None:
     """Put gates to an item that was made without them. gates: of `review`, `approval`, `artifact`."""
     with recording(context, "item.edited", item) as change:
         change.open_session()
-        after = touched(change, change.get(Item, item))
+        after = bump_version(change, change.get(Item, item))
         change.put(after)
         for name in gates:
             change.put(
@@ -185,7 +185,7 @@ def ask_for(context: Context, item: str, gates: Sequence[str]) -> None:
 class PlanUpdater:
     """Brings one plan up to date, within a transaction that the caller has opened."""
 
-    def __init__(self, context: Context, planned: Sequence[Planned], root: Item) -> None:
+    def __init__(self, context: Context, planned: Sequence[PlannedItem], root: Item) -> None:
         self.context = context
         self.planned = planned
         self.root = root
@@ -275,7 +275,7 @@ class PlanUpdater:
     def _is_new(self, index: int) -> bool:
         return index not in self.ids and index not in self.matches.unsure_places
 
-    def _put(self, tree: Sequence[Planned], places: Sequence[int], parent: str) -> None:
+    def _put(self, tree: Sequence[PlannedItem], places: Sequence[int], parent: str) -> None:
         items: list[Item] = []
         with recording(self.context, "plan.extended") as change:
             change.open_session()
@@ -416,8 +416,8 @@ class PlanUpdater:
             entries = (
                 Entry.from_bytes(next(view.entries(sequence, sequence + 1))) for sequence in places
             )
-            own_principal = standing(self.context.caller.actor)
-            if any(standing(entry.actor) == own_principal for entry in entries):
+            own_principal = principal_id_of(self.context.caller.actor)
+            if any(principal_id_of(entry.actor) == own_principal for entry in entries):
                 return
         raise Forbidden(
             f"{self.context.caller.actor.name} did not make {self.root.id} and cannot prune it",

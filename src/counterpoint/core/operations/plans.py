@@ -22,10 +22,10 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import relaxed_by
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import close_when_done
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import outline
-from counterpoint.core.rules.drafting import Planned, faults_of, plan_of
+from counterpoint.core.rules.drafting import PlannedItem, faults_of, plan_of
 from counterpoint.core.rules.planning.deadlock import deadlocks
 from counterpoint.core.rules.templating import filling, listing
 from counterpoint.kernel.canonical import Json
@@ -47,7 +47,7 @@ class Plans:
         if draft is not None:
             with self._context.reading() as view:
                 faults += faults_of(draft, lambda item: view.find(Item, item) is not None)
-        raise outline.malformed(faults)
+        raise outline.malformed_plan(faults)
 
     def templates(self) -> list[TemplateEntry]:
         """Return every template by its slug; one that cannot be used says why."""
@@ -85,11 +85,11 @@ class Plans:
         self.preview(filled.draft)
         return filled
 
-    def preview(self, draft: Draft, parent: str = "") -> list[Planned]:
+    def preview(self, draft: Draft, parent: str = "") -> list[PlannedItem]:
         """Return what `create` would make, in its order; the same refusals, nothing written."""
         return self.look(draft, parent)[0]
 
-    def look(self, draft: Draft, parent: str = "") -> tuple[list[Planned], tuple[str, ...]]:
+    def look(self, draft: Draft, parent: str = "") -> tuple[list[PlannedItem], tuple[str, ...]]:
         """Return what `create` would make, in its order, and what would keep a part of it from ever being taken up.
 
         It has the same refusals, and writes nothing.
@@ -107,7 +107,7 @@ class Plans:
             planned, stuck = judge_draft(view, draft)
         if may_stage(self._context, len(planned)):
             return replace(Stager(self._context, planned, parent).make(), deadlocks=stuck)
-        with joined(self._context):
+        with transaction(self._context):
             created = self._create(planned, parent)
             with self._context.reading() as view:
                 # Read again: the edges, which came last, hold some of them.
@@ -117,7 +117,7 @@ class Plans:
                 ready = tuple(item.id for item in items)
             return CreatedPlan(root=after[0], items=after, ready=ready, deadlocks=stuck)
 
-    def _create(self, planned: Sequence[Planned], parent: str) -> list[Item]:
+    def _create(self, planned: Sequence[PlannedItem], parent: str) -> list[Item]:
         """Make a plan in one transaction: by entries, so that none becomes unreadably large."""
         items: list[Item] = []
         for start in range(0, len(planned), SLICE):
@@ -140,7 +140,7 @@ class Plans:
         return tidy(self._context)
 
 
-def judge_draft(view: Reading, draft: Draft) -> tuple[list[Planned], tuple[str, ...]]:
+def judge_draft(view: Reading, draft: Draft) -> tuple[list[PlannedItem], tuple[str, ...]]:
     """Return a draft laid flat, and what is in its way for good; the refusals of `plan_of`."""
     items_by_name: dict[str, Item] = {}
 

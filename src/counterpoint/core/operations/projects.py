@@ -14,7 +14,7 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Attribute, Project
 from counterpoint.core.operations.recording.authority import (
-    acting,
+    caller_authority,
     refusal,
     refuse_agent,
     refuse_unsigned_act,
@@ -130,7 +130,7 @@ class Projects:
             before = change.get(Project)
             if before.reviews == reviews:
                 return before
-            asker, act = acting(change), "change what this project asks of reviews"
+            asker, act = caller_authority(change), "change what this project asks of reviews"
             if asker not in PEOPLE:
                 raise refusal(change.writing, self._context, act, Act.BY_PERSON)
             if not may_ask_for(asker, before.reviews, reviews):

@@ -51,12 +51,12 @@ class Ready:
         with self._context.reading() as view:
             holders = Holders(view, self._context)
             ready_items = offers(view, ready_filter, holders, after, in_order=in_order)
-            return list(islice(but_relaxed(view, ready_items, self._context.caller), limit))
+            return list(islice(exclude_relaxed(view, ready_items, self._context.caller), limit))
 
     def judge(self, item: Item) -> Readiness:
         """Return whether the caller may take up an item, with every reason."""
         with self._context.reading() as view:
-            return judged_for(view, item, Holders(view, self._context))
+            return judge_for_caller(view, item, Holders(view, self._context))
 
 
 def offers(
@@ -83,7 +83,7 @@ def offers(
             yield ReadyItem(item=item, why=why, unblocks=waiting)
 
 
-def but_relaxed(
+def exclude_relaxed(
     view: Reading, ready_items: Iterable[ReadyItem], caller: Caller
 ) -> Iterator[ReadyItem]:
     """Return offers without what the caller made easier, or approved the start of: `start` refuses him that."""
@@ -98,16 +98,16 @@ def _is_relaxed(view: Reading, item: Item, relaxed: Collection[str]) -> bool:
     return PROJECT in relaxed or any(ancestor.id in relaxed for ancestor in line_of(view, item.id))
 
 
-def judged(view: Reading, item: Item, holders: Holders) -> Readiness:
+def judge_item(view: Reading, item: Item, holders: Holders) -> Readiness:
     """Return whether a caller may take up an item, with every reason."""
     # What has no areas overlaps nothing: then nobody is asked what is held.
     busy = busy_areas(view, holders) if _areas(view, item.id) else {}
     return judge(item, _around(view, item, busy, holders), holders.session, holders.now)
 
 
-def judged_for(view: Reading, item: Item, holders: Holders) -> Readiness:
+def judge_for_caller(view: Reading, item: Item, holders: Holders) -> Readiness:
     """Return whether a caller may take up an item; he does no work that he made easier or approved the start of."""
-    readiness = judged(view, item, holders)
+    readiness = judge_item(view, item, holders)
     relaxed = (
         relaxed_by(view, holders.caller) if readiness.is_ready and not readiness.is_mine else ()
     )

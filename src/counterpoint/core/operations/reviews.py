@@ -30,23 +30,23 @@ from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import has_open_children, refuse_open_children
-from counterpoint.core.operations.recording.authority import unsigned
+from counterpoint.core.operations.recording.authority import without_signature
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import (
     contribute,
-    mark_loosened,
+    mark_relaxed,
     refuse_own,
 )
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import (
+    bump_version,
     closed_gates,
     follow,
     move,
     settle,
-    touched,
 )
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.trust.awaiting import rejected_before, rejections
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.drafting import TITLE_LIMIT
@@ -163,7 +163,7 @@ class Reviews:
             submission = _asked(view, item, judgment)
         # Before the transaction: nobody waits to write while git is asked.
         current = self._current(submission, must_lie_there=judgment.approves)
-        with joined(self._context):
+        with transaction(self._context):
             if submission is None or submission.of == "artifact":
                 self._make_repair(item, judgment)
             return self._judge(item, judgment, submission, current)
@@ -193,7 +193,7 @@ class Reviews:
         )
         # A person signs the verdict alone: what follows from it is written down as any other work.
         is_signed = self._context.caller.confirmation is not None
-        context = unsigned(self._context) if is_signed else self._context
+        context = without_signature(self._context) if is_signed else self._context
         Plans(context).create(draft, item)
 
     def _judge(
@@ -345,7 +345,7 @@ class Reviews:
         _meet(change, item.id, "review", verdict.id, stage)
         if stage == "start":
             # Who lets work begin does not do it himself.
-            mark_loosened(change, item.id)
+            mark_relaxed(change, item.id)
         return change.get(Item, item.id) if is_unmerged else settle(change, item.id)
 
     def _reject(self, change: Change, item: Item, verdict: Verdict, on: Submission | None) -> Item:
@@ -356,7 +356,7 @@ class Reviews:
         for gate in change.select(Gate, item=item.id, kind="review", holds="finish", status="met"):
             change.put(gate.moved("closed", change.now, reason=f"rejected by {verdict.id}"))
         if item.category == "active" and item.is_workable:
-            after = touched(change, item)
+            after = bump_version(change, item)
             change.put(after)
             return after
         back = "open" if item.is_workable else "active"

@@ -30,8 +30,15 @@ from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.core.rules.claims import standing
-from counterpoint.core.rules.runs import RunEvent, Totals, lost, read, reported, totals
+from counterpoint.core.rules.claims import principal_id_of
+from counterpoint.core.rules.runs import (
+    RunEvent,
+    Totals,
+    event_of_loss,
+    event_of_report,
+    read,
+    totals,
+)
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel.errors import Conflict, InvalidInput
 
@@ -103,8 +110,8 @@ class Runs:
         missing: how many are known to be lost before them; that stands in front of them.
         """
         secrets = self._context.ports.secrets
-        events = [lost(missing)] if missing else []
-        events += [reported(report, secrets) for report in reports]
+        events = [event_of_loss(missing)] if missing else []
+        events += [event_of_report(report, secrets) for report in reports]
         context = self._context.in_session(self._writes_in())
         actor = context.caller.actor
         with recording(context, "run.ingested", actor.session) as change:
@@ -125,7 +132,7 @@ class Runs:
         with self._context.reading() as view:
             sessions = view.select(
                 Session,
-                principal=standing(caller.actor),
+                principal=principal_id_of(caller.actor),
                 status="active",
                 purpose=("connection", "work"),
                 order="started_at desc,id desc",

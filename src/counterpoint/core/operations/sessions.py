@@ -14,8 +14,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, Literal, NoReturn
 
-from counterpoint.core.ledger.derived import filled
-from counterpoint.core.ledger.entry import load_fields, origin_of_fields, referred
+from counterpoint.core.ledger.derived import fill_columns
+from counterpoint.core.ledger.entry import load_fields, origin_of_fields, parse_reference
 from counterpoint.core.model.answers import HandedOver
 from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.journal import Record
@@ -33,6 +33,12 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_taken
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change, missing
+from counterpoint.core.operations.recording.connection_sessions import (
+    ask_again,
+    current_session,
+    may_have,
+    take_parts,
+)
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.handover import (
@@ -41,11 +47,10 @@ from counterpoint.core.operations.recording.handover import (
     refuse_loss,
     take_over,
 )
-from counterpoint.core.operations.recording.held import last_handoff, live_claims
-from counterpoint.core.operations.recording.seats import ask_again, current, may_have, take_parts
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.resumable_sessions import last_handoff, live_claims
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Filter, Reading
-from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.claims import principal_id_of
 from counterpoint.core.rules.sessions import history, may_write
 from counterpoint.core.rules.trust.succession import SAME_WORKER, Reason
 from counterpoint.kernel import canonical
@@ -88,7 +93,7 @@ class Sessions:
         if not caller.own_seat:
             return ""
         with self._context.reading() as view:
-            session = current(view, caller.own_seat, caller.capability)
+            session = current_session(view, caller.own_seat, caller.capability)
         return session or self._context.ports.mint.mint("ses")
 
     def named(self, session: str) -> str:
@@ -109,7 +114,7 @@ class Sessions:
 
         Raises NotFound for the item, Conflict if there is a session of the wanted id.
         """
-        with joined(self._context):
+        with transaction(self._context):
             name = opening.id or self._free(opening)
             context = self._context.in_session(name, item=opening.item)
             subject = opening.item if opening.is_own else name
@@ -138,14 +143,14 @@ class Sessions:
 
         Raises NotFound, SessionEnded, Conflict for a paused one, Forbidden for another agent's.
         """
-        with joined(self._context):
+        with transaction(self._context):
             current = self._writable(session)
             full = note if note.item else replace(note, item=current.item)
             return Journal(self._context.in_session(session, item=current.item)).append(full)
 
     def pause(self, session: str, handover: Handover) -> HandedOver:
         """Pause a session, with what it leaves for who takes it up; the refusals of `log`."""
-        with joined(self._context):
+        with transaction(self._context):
             current = self._writable(session)
             sessions = Sessions(self._context.in_session(session, item=current.item))
             return sessions.hand_over(replace(handover, action="pause"))
@@ -165,7 +170,7 @@ class Sessions:
                     state=current.status,
                     agent=current.agent,
                 )
-            after = taken_up(change, current, "handed_over")
+            after = take_up_session(change, current, "handed_over")
             change.subject = current.item
             change.add_facts(session=session)
             claims = tuple(live_claims(change.writing, session))
@@ -194,7 +199,7 @@ class Sessions:
         with recording(self._context, "session.abandoned", session) as change:
             current = change.get(Session, session)
             current.refuse_ended(session_id=session)
-            why = reason_for(change, current)
+            why = takeover_reason(change, current)
             if why is None:
                 current = change.enter(current)
             else:
@@ -252,7 +257,7 @@ class Sessions:
 
     def _resume(self, _handover: Handover) -> HandedOver:
         own_id = self._context.caller.actor.session
-        with joined(self._context):
+        with transaction(self._context):
             with self._context.reading() as view:
                 before = view.find(Session, own_id)
             if before is None or before.status != "paused":
@@ -302,7 +307,7 @@ class Sessions:
 
     def _take(self, change: Change, other: Session) -> Reason:
         """End a session whose work the caller takes up, and return why; AlreadyClaimed, Forbidden if it may not."""
-        reason = reason_for(change, other)
+        reason = takeover_reason(change, other)
         if reason is None:
             refuse_live(change, other)
         take_parts(change, other, reason)
@@ -331,12 +336,12 @@ class Sessions:
         return current
 
 
-def reason_for(change: Change, session: Session) -> Reason | None:
+def takeover_reason(change: Change, session: Session) -> Reason | None:
     """Return why the caller may have a session that has not ended; None: he may not."""
     return may_have(change, session, _lapses_at(change, session), is_named=True)
 
 
-def taken_up(change: Change, session: Session, reason: Reason) -> Session:
+def take_up_session(change: Change, session: Session, reason: Reason) -> Session:
     """Return a session that is the caller's from now on, in a change that is written in it. reason: why he may have it."""
     caller = change.context.caller
     # Read through the change, so that the entry tells only what differs.
@@ -348,7 +353,7 @@ def taken_up(change: Change, session: Session, reason: Reason) -> Session:
     after = replace(
         current,
         agent=caller.actor.name,
-        principal=standing(caller.actor),
+        principal=principal_id_of(caller.actor),
         capability=caller.capability,
         writer="" if caller.own_seat == current.id else caller.own_seat,
         entered=change.writing.head().size,
@@ -447,7 +452,7 @@ def history_of(view: Reading, session: Session, at: int | None) -> SessionHistor
         )
 
     def text(cell: Json) -> str:
-        commitment = referred(cell)
+        commitment = parse_reference(cell)
         if not commitment:
             return str(cell)
         body = view.text(commitment)
@@ -491,7 +496,7 @@ def _entry(view: Reading, entry: dict[str, Any]) -> HistoryEntry:
             (
                 row["t"],
                 row["k"],
-                filled(
+                fill_columns(
                     view.tables[row["t"]],
                     row["k"],
                     row.get("v", row.get("c")),

@@ -36,11 +36,11 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.awaiting import rejected_before, rejections
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.evidence import (
+    drop_path,
     evidence_text,
-    measured,
+    make_evidence,
     remarks_on,
     says_tests_pass,
-    without,
 )
 from counterpoint.core.rules.secrets import mask
 from counterpoint.core.rules.shared_tree import apart_json, apart_remarks
@@ -56,7 +56,7 @@ _STATUS: dict[Outcomes, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class FinishBasis:
     """What was looked at before the end of a claim is written.
 
     comparison: how the tree differs since the work began, without what lies apart. since: when that was; empty if it
@@ -81,7 +81,7 @@ class Tasks:
         token: int | None,
         report: Report,
         *,
-        looked: Looked | None = None,
+        looked: FinishBasis | None = None,
     ) -> Finished:
         """End the caller's claim of an item with an outcome and the measured evidence.
 
@@ -96,7 +96,7 @@ class Tasks:
             return before
         comparison = before.comparison
         if comparison.changes and self._is_by_person(comparison, before.since):
-            comparison = without(comparison, CONFIGURATION)
+            comparison = drop_path(comparison, CONFIGURATION)
         if report.outcome == "done":
             refuse_stale(self._context, item, before.passed)
         with recording(self._context, f"task.{_verb(report.outcome)}", item) as change:
@@ -122,7 +122,7 @@ class Tasks:
             status = "review" if waits and status == "done" else status
             if report.reason:
                 change.add_texts(reason=report.reason)
-            ended = measured(comparison, before.apart)
+            ended = make_evidence(comparison, before.apart)
             return self._end(change, current, claim, report, comparison, ended, status, criteria)
 
     def compare(
@@ -131,7 +131,7 @@ class Tasks:
         """Return what has changed in a tree since a claim began, and what of that lies apart."""
         return compare_shared(self._context, claim, point, root)
 
-    def _look(self, item: str, token: int | None, report: Report) -> Looked | Finished:
+    def _look(self, item: str, token: int | None, report: Report) -> FinishBasis | Finished:
         """Return what the end of a claim rests on, or what a retry must hear; refuse what would be refused later anyway."""
         with self._context.reading() as view:
             current = view.find(Item, item)
@@ -250,10 +250,10 @@ class Tasks:
         )
 
 
-def look_at(context: Context, claim: Claim, point: StartPoint, passed: PassedChecks) -> Looked:
+def look_at(context: Context, claim: Claim, point: StartPoint, passed: PassedChecks) -> FinishBasis:
     """Return what the end of a claim rests on: what changed in its tree since a start, and what of that lies apart."""
     own, apart = compare_shared(context, claim, point, context.caller.root)
-    return Looked(comparison=own, since=point.taken_at, passed=passed, apart=apart)
+    return FinishBasis(comparison=own, since=point.taken_at, passed=passed, apart=apart)
 
 
 def _refuse_unchanged(change: Change, item: Item, commit: str) -> None:

@@ -60,7 +60,7 @@ class CircuitState:
     last: str
 
 
-def resting(circuit: CircuitState) -> tuple[str, int]:
+def rest_reason(circuit: CircuitState) -> tuple[str, int]:
     """Return why what is asked is left alone, and for how many seconds; nothing and 0 if it is not."""
     wait = circuit.retry_after
     return (

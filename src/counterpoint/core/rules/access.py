@@ -109,12 +109,12 @@ def seconds_of(text: str) -> int:
     return seconds
 
 
-def lasting(text: str) -> int:
+def parse_lifetime(text: str) -> int:
     """Return the seconds of a span as `seconds_of` reads it, or 0 for `never`; InvalidInput."""
     return 0 if text.strip() == "never" else seconds_of(text)
 
 
-def normalized(request: TokenRequest) -> TokenRequest:
+def normalize_request(request: TokenRequest) -> TokenRequest:
     """Return what is asked for in its plain form; InvalidInput with every fault at once."""
     faults: list[str] = []
     if not is_agent(request.name):
@@ -182,7 +182,7 @@ def _network(text: str) -> str:
         return ""
 
 
-def granted(used: int, requested: int, most: int) -> int:
+def grant_calls(used: int, requested: int, most: int) -> int:
     """Return how many of the wanted calls there are."""
     return max(0, min(requested, most - used))
 

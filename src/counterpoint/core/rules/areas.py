@@ -37,7 +37,7 @@ def leads_out(pattern: str) -> bool:
 
 def area_fault(patterns: Iterable[str]) -> str:
     """Say which area is not in the project, and what an area is; empty if all are."""
-    outside_areas = [area for area in patterns if any(map(leads_out, spread(area)))]
+    outside_areas = [area for area in patterns if any(map(leads_out, expand_braces(area)))]
     definition = "areas are paths below its folder, such as src/api"
     return (
         f"the area {outside_areas[0][:80]!r} leads out of the project: {definition}"
@@ -53,7 +53,7 @@ def pattern_fault(patterns: Iterable[str]) -> str:
             return f"the area {area[:80]!r} takes something away: areas name what is changed"
         if "\\" in area or "|" in area:
             return f"the area {area[:80]!r} matches nothing: write src/api, or src/{{api,web}} for one of several"
-        if spread(area) == (area,) and _first_group(area) is not None:
+        if expand_braces(area) == (area,) and _first_group(area) is not None:
             return (
                 f"the area {area[:80]!r} stands for more than {SPREAD_LIMIT}: write fewer in braces"
             )
@@ -61,7 +61,7 @@ def pattern_fault(patterns: Iterable[str]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def spread(pattern: str) -> tuple[str, ...]:
+def expand_braces(pattern: str) -> tuple[str, ...]:
     """Return the areas that one with braces stands for; itself where there are none, or more than the limit."""
     waiting, areas = [pattern], list[str]()
     while waiting:
@@ -101,7 +101,7 @@ def _first_group(pattern: str) -> tuple[int, int, list[str]] | None:
 def covers(pattern: str, path: str) -> bool:
     """Return whether a path lies in an area; a `*` in the path is only a letter of its name."""
     parts = [part for part in path.split("/") if part]
-    return any(_way(area).fits(parts) for area in spread(pattern))
+    return any(_way(area).fits(parts) for area in expand_braces(pattern))
 
 
 def overlaps(first: str, other: str) -> bool:
@@ -112,20 +112,20 @@ def overlaps(first: str, other: str) -> bool:
     """
     return any(
         all(map(_parts_meet, _fixed(own), _fixed(theirs)))
-        for own in spread(first)
-        for theirs in spread(other)
+        for own in expand_braces(first)
+        for theirs in expand_braces(other)
     )
 
 
-def overlapping(areas: Iterable[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
+def list_overlaps(areas: Iterable[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
     """Return every pair of areas that overlap."""
     return [(area, other) for area in areas for other in theirs if overlaps(area, other)]
 
 
 def includes(areas: Iterable[str], pattern: str) -> bool:
     """Return whether every path of an area surely lies in another one; wildcards are compared as they stand."""
-    spreads = [area for each in areas for area in spread(each)]
-    return all(_includes(spreads, part) for part in spread(pattern))
+    spreads = [area for each in areas for area in expand_braces(each)]
+    return all(_includes(spreads, part) for part in expand_braces(pattern))
 
 
 def _includes(areas: Iterable[str], pattern: str) -> bool:
@@ -201,5 +201,5 @@ def overlap_reasons(
         f"area {own} overlaps {theirs} of {other}, which is being worked on"
         for other, others_areas in busy.items()
         if other != but
-        for own, theirs in overlapping(areas, others_areas)[:1]
+        for own, theirs in list_overlaps(areas, others_areas)[:1]
     ]

@@ -86,7 +86,7 @@ def held_until(claim: Claim, departure: Departure | None = None) -> str:
     return f"{words}, who is gone since {departure.since}: others may take it over at {free_at}"
 
 
-def standing(actor: Actor) -> str:
+def principal_id_of(actor: Actor) -> str:
     """Return whom an actor's work is put down to: the principal, or `?` and the name without one."""
     return actor.principal.id if actor.principal else f"{_DECLARED}{actor.name}"
 
@@ -121,7 +121,7 @@ def dependence(
     worked = {
         contribution.principal for contribution in contributions if contribution.how in counted
     }
-    selves = {standing(actor), *past.principals, *([own.id] if own else ())}
+    selves = {principal_id_of(actor), *past.principals, *([own.id] if own else ())}
     if selves & worked or {actor.session, *past.sessions}.intersection(filter(None, sessions)):
         return "own"
     if not actor.is_signed and _is_unattested(actor.principal, worked):

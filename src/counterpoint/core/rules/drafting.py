@@ -28,7 +28,7 @@ WORD_LIMIT = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class PlannedItem:
     """A draft laid flat: parents before children, references as places in the list.
 
     needs: places of other drafts; outside: ids of existing items.
@@ -41,7 +41,7 @@ class Planned:
     outside: tuple[str, ...] = ()
 
 
-def plan_of(draft: Draft, exists: Callable[[str], bool]) -> list[Planned]:
+def plan_of(draft: Draft, exists: Callable[[str], bool]) -> list[PlannedItem]:
     """Return a draft laid flat.
 
     exists: answers whether there is an item of an id in the project already.
@@ -61,19 +61,19 @@ def faults_of(draft: Draft, exists: Callable[[str], bool]) -> list[tuple[int, st
 
 def _laid(
     draft: Draft, exists: Callable[[str], bool]
-) -> tuple[list[Planned], list[tuple[Draft, str]]]:
+) -> tuple[list[PlannedItem], list[tuple[Draft, str]]]:
     flat = _flatten(draft)
     done = _done(flat)
     faults = [*_limit_faults(flat), *_tree_faults(flat, done), *_name_faults(flat)]
     names, repeated = _names(flat)
-    planned: list[Planned] = []
+    planned: list[PlannedItem] = []
     for index, (part, parent, position) in enumerate(flat):
         inside, outside, unknown = _resolve(part, names, repeated, exists)
         if part.needs is None:
             inside = _usual(flat, index)
         faults += [(part, problem) for problem in unknown]
         planned.append(
-            Planned(
+            PlannedItem(
                 draft=replace(part, done=done[index]) if done[index] != part.done else part,
                 parent=parent,
                 position=position,
@@ -275,7 +275,7 @@ def _usual(flat: Sequence[tuple[Draft, int | None, int]], index: int) -> tuple[i
     return ()
 
 
-def waits_of(planned: Sequence[Planned]) -> list[list[int]]:
+def waits_of(planned: Sequence[PlannedItem]) -> list[list[int]]:
     """Return what each beginning and each end of a plan waits for: an order is possible if there is no circle.
 
     Each item begins and ends. An end waits for the item's beginning and for its children's ends; a beginning
@@ -293,7 +293,7 @@ def waits_of(planned: Sequence[Planned]) -> list[list[int]]:
     return waits
 
 
-def _refuse_circles(planned: Sequence[Planned]) -> None:
+def _refuse_circles(planned: Sequence[PlannedItem]) -> None:
     """Raise CyclicDependency if no order of work satisfies the plan: if there is a circle in what waits for what."""
     waits = waits_of(planned)
     stuck = _unordered(waits)

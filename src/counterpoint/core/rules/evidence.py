@@ -41,7 +41,7 @@ def snapshot_of(point: StartPoint | Receipt) -> Snapshot:
     return Snapshot(method=method, commit=point.commit, files=files, warnings=warnings)
 
 
-def measured(comparison: Comparison, apart: Sequence[Apart] = ()) -> Measured:
+def make_evidence(comparison: Comparison, apart: Sequence[Apart] = ()) -> Measured:
     """Return what is kept of a comparison, and beside it of the files that lie apart."""
     return Measured(
         method=comparison.end.method,
@@ -62,7 +62,7 @@ def measured(comparison: Comparison, apart: Sequence[Apart] = ()) -> Measured:
     )
 
 
-def without(comparison: Comparison, path: str) -> Comparison:
+def drop_path(comparison: Comparison, path: str) -> Comparison:
     """Return a comparison without what changed at a path, as what somebody else is known to have written."""
     changes = tuple(change for change in comparison.changes if change.path != path)
     return replace(comparison, changes=changes)

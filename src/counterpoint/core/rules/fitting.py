@@ -71,12 +71,12 @@ def nearness(stems: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(begins)})[^\W_]*")
 
 
-def telling(words: Sequence[str]) -> list[str]:
+def drop_common_words(words: Sequence[str]) -> list[str]:
     """Return the asked words that say something; all of them if none does."""
     return [word for word in words if word not in _COMMON] or list(words)
 
 
-def scores(
+def score_excerpts(
     query: Sequence[str],
     excerpts: Sequence[Excerpt],
     stems_of: Callable[[Sequence[str]], Sequence[str]],

@@ -241,7 +241,7 @@ def is_unseen(connection: Connection) -> bool:
     return connection.namespace == _UNSEEN
 
 
-def seen_again(stored: Connection, seen: Connection) -> Connection:
+def refresh_connection(stored: Connection, seen: Connection) -> Connection:
     """Return what is known of a principal that was kept before and connects again.
 
     What the first process of all has taken up differs each time, and so is asked anew.

@@ -52,7 +52,7 @@ from counterpoint.core.rules.planning.structure import name_at, plain
 from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.kernel.matching.expressions import expression
 
-__all__ = ["ATTRIBUTES", "TEXT_LIMIT", "Read", "dump", "load", "malformed", "plain", "read"]
+__all__ = ["ATTRIBUTES", "TEXT_LIMIT", "Read", "dump", "load", "malformed_plan", "plain", "read"]
 
 _CLOSING = expression(r"(?:^|\s)#+$")
 _PLAIN_LINE = expression(r"\w|$")
@@ -62,7 +62,7 @@ TEXT_LIMIT = 5_000_000
 """How many characters a document may have."""
 
 
-def malformed(faults: Iterable[tuple[int, str]]) -> MalformedDocument:
+def malformed_plan(faults: Iterable[tuple[int, str]]) -> MalformedDocument:
     """Return the refusal of a plan with what is wrong with its lines."""
     # The lines and the draft that they make are looked at for themselves, so that one fault may come twice.
     unique = sorted(set(faults))
@@ -77,7 +77,7 @@ def load(text: str, kind: Kind = "plan") -> Draft:
     """Return the draft of a Markdown plan; MalformedDocument names the lines at fault."""
     plan = read(text, kind)
     if plan.draft is None or plan.faults:
-        raise malformed(plan.faults)
+        raise malformed_plan(plan.faults)
     return plan.draft
 
 

@@ -98,7 +98,7 @@ def holds_against_word(item: Item, obstacles: Iterable[Obstacle]) -> list[Obstac
     return [obstacle for obstacle in obstacles if obstacle.kind in {"need", "gate"}]
 
 
-def standing(status: str, category: str, blocked: bool = False) -> Standing:
+def part_state(status: str, category: str, blocked: bool = False) -> Standing:
     """Return how a part of a whole in a state stands; blocked: whether it has an open blocker.
 
     What failed is no end: somebody has to decide, so it stands as blocked.

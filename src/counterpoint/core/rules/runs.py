@@ -114,11 +114,11 @@ def event(
     limit: int = PAYLOAD_LIMIT,
 ) -> RunEvent:
     """Return an event with its payload as text that fits. limit: the characters it may have."""
-    text, is_cut = fitted(payload, limit)
+    text, is_cut = fit_payload(payload, limit)
     return RunEvent(type=type_, subtype=subtype, payload=text, is_cut=is_cut, time=time, line=line)
 
 
-def fitted(payload: Mapping[str, Json], limit: int = PAYLOAD_LIMIT) -> tuple[str, bool]:
+def fit_payload(payload: Mapping[str, Json], limit: int = PAYLOAD_LIMIT) -> tuple[str, bool]:
     """Return a payload as JSON text that fits, and whether something of it was cut."""
     whole = _shortened(dict(payload), limit, 0)
     text = canonical.dump_any(whole)
@@ -398,7 +398,7 @@ _KEPT: Final = (
 _OURS: Final = ("mcp__counterpoint__", "mcp_counterpoint_", "counterpoint__")
 
 
-def reported(report: HookReport, secrets: frozenset[str]) -> RunEvent:
+def event_of_report(report: HookReport, secrets: frozenset[str]) -> RunEvent:
     """Return a call of a tool as an event. secrets: the secrets that are masked wherever they stand."""
     payload: dict[str, Json] = {REPORTER: f"hook of {report.client}"}
     parts = _said(report)
@@ -414,7 +414,7 @@ def reported(report: HookReport, secrets: frozenset[str]) -> RunEvent:
     return event(0, "user", "tool_result", clean, report.at, limit=REPORT_LIMIT)
 
 
-def lost(missing: int) -> RunEvent:
+def event_of_loss(missing: int) -> RunEvent:
     """Return what says that so many calls are missing."""
     payload: dict[str, Json] = {
         REPORTER: "counterpoint",

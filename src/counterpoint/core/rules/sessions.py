@@ -21,7 +21,7 @@ from counterpoint.core.model.sessions import (
     Session,
     SessionHistory,
 )
-from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.claims import principal_id_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -40,7 +40,7 @@ def may_write(session: Session, actor: Actor, capability: str = "") -> bool:
     # Several may share a credential: what they opened is each one's own until somebody succeeds him.
     is_one = actor.principal is not None and actor.principal.strength != "credential"
     is_proved = is_one or capability == session.capability
-    return is_proved and standing(actor) == session.principal
+    return is_proved and principal_id_of(actor) == session.principal
 
 
 def is_news(session: Session, now: Timestamp) -> bool:

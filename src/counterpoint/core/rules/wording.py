@@ -26,7 +26,7 @@ _UNFIT = frozenset({"Cc", "Cs"})
 _DIGITS = 3
 
 
-def spoken(prefix: str, number: int) -> str:
+def spoken_name(prefix: str, number: int) -> str:
     """Return the spoken name of an item."""
     return f"{prefix.upper()}-{number:0{_DIGITS}d}"
 
@@ -37,7 +37,7 @@ def parse(name: str) -> tuple[str, int] | None:
     return (match[1].lower(), int(match[2])) if match else None
 
 
-def kept(name: str) -> str | None:
+def id_of_name(name: str) -> str | None:
     """Return the kept id of a name; None if it is no such name."""
     parts = parse(name)
     return f"{parts[0]}-{parts[1]}" if parts else None
@@ -46,7 +46,7 @@ def kept(name: str) -> str | None:
 def spoken_of(item: str) -> str:
     """Return the spoken name of a kept id; anything else stays as it is."""
     parts = parse(item)
-    return spoken(*parts) if parts else item
+    return spoken_name(*parts) if parts else item
 
 
 _SHOWN: Final = 5
@@ -64,7 +64,7 @@ def first_line(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def as_given(text: str) -> Json:
+def parse_details(text: str) -> Json:
     """Return a text that may be the JSON of an object as that object; None for an empty one."""
     if text.startswith("{"):
         with suppress(InvalidInput):

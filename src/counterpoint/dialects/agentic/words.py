@@ -19,7 +19,7 @@ from counterpoint.core.model.answers import ItemView, Progress, Standing
 from counterpoint.core.model.drafts import Draft, place_name
 from counterpoint.core.model.sessions import Activity, SessionView
 from counterpoint.core.model.work import TITLE_LIMIT
-from counterpoint.core.rules.readiness import standing
+from counterpoint.core.rules.readiness import part_state
 from counterpoint.core.rules.wording import first_line
 from counterpoint.dialects import arguments
 from counterpoint.dialects.agentic.nouns import NOTES, PlanStanding
@@ -215,7 +215,7 @@ def current(call: Call) -> Core:
 
 def present_progress(progress: Progress) -> dict[str, Json]:
     """Return how far a whole is."""
-    parts = progress.counted(standing)
+    parts = progress.counted(part_state)
     return {
         "total": progress.total,
         "completed": parts["done"] + parts["skipped"],

@@ -27,7 +27,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.dialects.colibri.envelope import PHRASES
 from counterpoint.dialects.colibri.nouns import Action, NextMove
 from counterpoint.dialects.colibri.rules.skills import Skill, SkippedFile
-from counterpoint.dialects.continuing import next_call, offered, present_left
+from counterpoint.dialects.continuing import list_resumable_work, next_call, present_left
 from counterpoint.dialects.paging import PAGE, clip, size_of
 from counterpoint.dialects.rewording import Rewording
 from counterpoint.kernel.canonical import Json
@@ -223,7 +223,7 @@ def list_open_sessions(call: Call) -> dict[str, Json]:
                 "next_call": next_call("thought_record_list", session_id=continuation.session.id),
             }
 
-    return offered(call, "sessions", describe, PHRASES)
+    return list_resumable_work(call, "sessions", describe, PHRASES)
 
 
 def present_seal(seal: Seal) -> dict[str, Json]:

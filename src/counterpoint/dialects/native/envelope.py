@@ -1,13 +1,13 @@
 """The shape of refusals.
 
-A refusal is `{"error", "kind", "message", "hint", "retryable", …facts}`, as `plain` tells.
+A refusal is `{"error", "kind", "message", "hint", "retryable", …facts}`, as `refusal_to_json` tells.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.dialects.envelope import PEOPLE, plain
+from counterpoint.dialects.envelope import PEOPLE, refusal_to_json
 from counterpoint.kernel.acts import Act, Phrases
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError
@@ -42,4 +42,4 @@ PHRASES: Final[Phrases] = {
 
 def refuse(refusal: CounterpointError) -> Json:
     """Return a refusal as an object that a caller can act on."""
-    return plain(refusal, PHRASES)
+    return refusal_to_json(refusal, PHRASES)

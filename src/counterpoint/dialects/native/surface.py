@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from counterpoint import __version__
-from counterpoint.dialects.call import Call, labelled, once
+from counterpoint.dialects.call import Call, label_texts, once
 from counterpoint.dialects.native.envelope import refuse
 from counterpoint.dialects.native.tools import documents
 from counterpoint.dialects.native.tools.audit import prove
@@ -47,7 +47,7 @@ def within(
     call: Call, tool: Tool[Call], arguments: Mapping[str, Json], key: str | None, run: Run
 ) -> Json:
     """Run a tool, under its idempotency key if it came with one; also what writes says of texts that they are data."""
-    return labelled(once(call, tool, arguments, key, run))
+    return label_texts(once(call, tool, arguments, key, run))
 
 
 def build() -> Surface[Call]:

@@ -19,7 +19,7 @@ from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Criterion, Gate, Item
-from counterpoint.core.rules.wording import NUMBER, kept
+from counterpoint.core.rules.wording import NUMBER, id_of_name
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import HIGHEST, INTEGER, TEXT, TEXTS
 from counterpoint.dialects.call import DATA, Call
@@ -29,9 +29,9 @@ from counterpoint.dialects.next_step import why_back
 from counterpoint.dialects.paging import (
     Part,
     clip,
+    fit_parts,
     part_of_list,
     part_of_text,
-    shared,
     sparse,
 )
 from counterpoint.dialects.unknown_words import refuse_unknown
@@ -51,7 +51,7 @@ class ItemName(str):
 
 def _item_name(text: str) -> str:
     """Return a text that is no plain id as the name that `resolve` looks up."""
-    is_name = NUMBER.fullmatch(text.removeprefix("#")) or kept(text) not in {None, text}
+    is_name = NUMBER.fullmatch(text.removeprefix("#")) or id_of_name(text) not in {None, text}
     return ItemName(text) if is_name else text
 
 
@@ -125,7 +125,7 @@ ENTRY = 2_000
 """The most bytes of one entry of a list of texts."""
 
 
-def wanted(
+def make_ready_filter(
     call: Call, *, root: str = "", label: str = "", kinds: tuple[Any, ...] = ()
 ) -> ReadyFilter:
     """Return what work the caller asks for; a profile limits it to its own."""
@@ -180,7 +180,7 @@ def present_back(awaiting: Iterable[Awaiting], budget: int = 400, most: int = 5)
     return {"note": DATA, "items": list[Json](verdicts[:most])} if verdicts else {}
 
 
-def way_on(awaiting: Awaiting) -> dict[str, Json] | None:
+def call_for_awaiting(awaiting: Awaiting) -> dict[str, Json] | None:
     """Return the call that brings an item on that waits for somebody; None if that is for others."""
     if awaiting.step == "review":
         return None
@@ -270,7 +270,7 @@ def present_facets(facets: Facets) -> dict[str, Json]:
 def present_contract(facets: Facets, budget: int) -> dict[str, Json]:
     """Return an item with all a worker must know, in so many bytes; `cut` names what is clipped."""
     header = present_header(facets)
-    fields, unread = shared(parts_of(facets), budget)
+    fields, unread = fit_parts(parts_of(facets), budget)
     return {**header, **fields, **sparse(cut=sorted(unread))}
 
 
@@ -326,7 +326,7 @@ def present_handoff(handoff: Handoff, budget: int) -> dict[str, Json]:
         item=handoff.item,
         at=handoff.created_at,
     )
-    fields, unread = shared(
+    fields, unread = fit_parts(
         {name: _part(text) for name, text in present_handoff_texts(handoff).items()}, budget
     )
     return {**header, **fields, **sparse(cut=sorted(unread))}

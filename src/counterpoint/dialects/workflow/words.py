@@ -22,7 +22,7 @@ from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import HIGHEST, TEXTS
-from counterpoint.dialects.paging import clip, fitted, size_of, sparse
+from counterpoint.dialects.paging import clip, fit_entry, size_of, sparse
 from counterpoint.dialects.workflow.verbs.queries import TaskLine, phase_number, runs_parallel
 from counterpoint.kernel.canonical import Json, dump_any, load, object_of
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
@@ -228,7 +228,7 @@ def present_task_line(line: TaskLine) -> dict[str, Json]:
         answer["summary"] = clip(line.view.outcome.summary, _ENTRY)
         answer["manual_review_needed"] = words.get("manual_review_needed", False)
         answer["verification"] = attributes.get("verification")
-    return fitted(answer)
+    return fit_entry(answer)
 
 
 def present_log_line(record: Record, task: Item) -> dict[str, Json]:
@@ -246,9 +246,9 @@ def present_log_line(record: Record, task: Item) -> dict[str, Json]:
     if record.kind == "blocker":
         fields = {"type": "OTHER", "resolution": record.resolution or None, **fields}
         answer |= {"description": clip(record.body, _ENTRY), "created_at": record.created_at}
-        return fitted({**answer, **fields, "status": record.status.upper()})
+        return fit_entry({**answer, **fields, "status": record.status.upper()})
     words: dict[str, Json] = {"message": record.body} if record.kind == "milestone" else {}
-    return fitted({**answer, **words, **fields, "created_at": record.created_at})
+    return fit_entry({**answer, **words, **fields, "created_at": record.created_at})
 
 
 def _as_decision(record: Record) -> dict[str, Json]:

@@ -90,7 +90,7 @@ def sign(path: str, public_key: str, message: bytes, *, is_agent: bool) -> str:
             "ssh-keygen did not sign: " + process.stderr.decode(errors="replace").strip()[:200],
             hint="Nothing was changed: unlock the key, or ask its agent, and try again.",
         )
-    return sshsig.unarmoured(process.stdout.decode(errors="replace"))
+    return sshsig.parse_armour(process.stdout.decode(errors="replace"))
 
 
 def _public(line: str) -> str:

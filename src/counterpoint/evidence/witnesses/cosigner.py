@@ -22,7 +22,7 @@ from typing import Final
 
 from counterpoint.core.ledger.checkpoint import Checkpoint
 from counterpoint.core.ledger.note import Note, claims_of, open_note, signature_line
-from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosigned_at
+from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosignature_time
 from counterpoint.core.ledger.witnesses.submission import Submission, load_size
 from counterpoint.core.model.trust.heads import SignedHead, WitnessedHead
 from counterpoint.core.ports.witnesses import Prove
@@ -153,7 +153,7 @@ class Cosigner:
     def _head(self, text: str) -> WitnessedHead:
         """Return the head of a note that this witness cosigned; MalformedDocument, ProofMismatch."""
         note: Note = open_note(text)
-        moment = datetime.fromtimestamp(min(cosigned_at(note, self.key), _LATEST), UTC)
+        moment = datetime.fromtimestamp(min(cosignature_time(note, self.key), _LATEST), UTC)
         size = Checkpoint.from_text(note.text).size
         return WitnessedHead(size=size, time=stamp(moment), note=text)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from counterpoint.core.model.rows import Cell, Noun, prose_columns, revised
+from counterpoint.core.model.rows import Cell, Noun, prose_columns, replace_cells
 from counterpoint.core.model.work import Staging
 
 MOST_ROWS: Final = 256
@@ -63,7 +63,7 @@ class KnownRows:
         """Know a row with some columns set. row: as it was known before; None: it was not."""
         # The number tells whether a plan under way has it; of a text only the commitment is told.
         if row is not None and cells.keys().isdisjoint(("number", *prose_columns(row_id[0]))):
-            self.keep(row_id, revised(row, cells))
+            self.keep(row_id, replace_cells(row, cells))
 
     def clear(self) -> None:
         """Know nothing any more."""

@@ -46,7 +46,7 @@ def keygen(folder: Path, public_key: str, message: bytes, signature: str) -> boo
     if program is None:
         pytest.skip("ssh-keygen is not installed: nothing here is held against OpenSSH")
     (folder / "signers").write_text(f"pat {public_key}\n")
-    (folder / "sig").write_text(sshsig.armoured(signature))
+    (folder / "sig").write_text(sshsig.render_armour(signature))
     command = [program, "-Y", "verify", "-n", "counterpoint", "-I", "pat"]
     command += ["-f", str(folder / "signers"), "-s", str(folder / "sig")]
     return subprocess.run(command, input=message, capture_output=True, check=False).returncode == 0
@@ -139,10 +139,10 @@ def test_a_line_may_have_a_comment_and_a_file_its_frame() -> None:
     public_key, sign = ssh.make("ssh-ed25519")
     assert sshsig.public_key_of(f"{public_key} pat@home\n") == public_key
     signature = sign(MESSAGE)
-    assert sshsig.unarmoured(sshsig.armoured(signature)) == signature
-    for broken in ("", "x", sshsig.armoured(signature).replace("BEGIN", "BEGUN")):
+    assert sshsig.parse_armour(sshsig.render_armour(signature)) == signature
+    for broken in ("", "x", sshsig.render_armour(signature).replace("BEGIN", "BEGUN")):
         with pytest.raises(MalformedDocument):
-            sshsig.unarmoured(broken)
+            sshsig.parse_armour(broken)
 
 
 def test_a_fingerprint_is_as_openssh_says_it(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from counterpoint.core.ledger.note import VerifierKey, open_note, seal_note, signature_line
-from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosign, cosigned_at
+from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosign, cosignature_time
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 
 TEXT = "example.com/log\n4\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
@@ -33,7 +33,7 @@ def test_a_cosignature_is_what_the_specification_says():
     assert int.from_bytes(raw[4:12], "big") == SECONDS
     message = f"cosignature/v1\ntime {SECONDS}\n{TEXT}".encode()
     PRIVATE.public_key().verify(raw[12:], message)
-    assert cosigned_at(open_note(NOTE + line), KEY) == SECONDS
+    assert cosignature_time(open_note(NOTE + line), KEY) == SECONDS
 
 
 def test_the_key_of_a_witness_is_another_vkey_than_that_of_a_log():
@@ -50,10 +50,10 @@ def test_the_key_of_a_witness_is_another_vkey_than_that_of_a_log():
 def test_of_several_cosignatures_the_latest_counts_and_all_must_be_right():
     """A witness may cosign the same head again; one wrong line is a forgery."""
     lines = [cosign(TEXT, KEY, PRIVATE.sign, SECONDS + more) for more in (0, 60, 30)]
-    assert cosigned_at(open_note(NOTE + "".join(lines)), KEY) == SECONDS + 60
+    assert cosignature_time(open_note(NOTE + "".join(lines)), KEY) == SECONDS + 60
     other = cosign(TEXT.replace("\n4\n", "\n5\n"), KEY, PRIVATE.sign, SECONDS)
     with pytest.raises(ProofMismatch, match="does not fit"):
-        cosigned_at(open_note(NOTE + lines[0] + other), KEY)
+        cosignature_time(open_note(NOTE + lines[0] + other), KEY)
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_of_several_cosignatures_the_latest_counts_and_all_must_be_right():
 def test_a_line_of_the_witness_that_is_not_right_is_refused(signature):
     """Nothing is let go of the layout, the time or the message."""
     with pytest.raises(ProofMismatch, match="does not fit"):
-        cosigned_at(open_note(NOTE + signature_line(KEY, signature)), KEY)
+        cosignature_time(open_note(NOTE + signature_line(KEY, signature)), KEY)
 
 
 def test_a_note_without_its_line_is_not_cosigned():
     """The signature of the log, and that of another witness, say nothing of it."""
     other = CosignerKey(name="witness.example.com/w2", public_key=RAW)
     with pytest.raises(ProofMismatch, match="not cosigned"):
-        cosigned_at(open_note(NOTE + cosign(TEXT, other, PRIVATE.sign, SECONDS)), KEY)
+        cosignature_time(open_note(NOTE + cosign(TEXT, other, PRIVATE.sign, SECONDS)), KEY)

@@ -8,7 +8,7 @@ import pytest
 
 from counterpoint.core.ledger.merkle import (
     Frontier,
-    extended,
+    extend_with_proof,
     leaf_hash,
     root_of,
     verify_consistency,
@@ -23,7 +23,7 @@ LAST = SignedRange(first=10, last=14, count=3, root=root_of(LEAVES[:3]))
 def grown(count: int, before: int = 3, leaves: list[bytes] = LEAVES) -> WriterGrowth:
     """Answer the range of LAST with so many entries, each two places after the one before."""
     start, _ = Frontier().extend(leaves[:before])
-    edge, proof = extended(start, leaves[before:count])
+    edge, proof = extend_with_proof(start, leaves[before:count])
     last = 10 + 2 * (count - 1)
     return WriterGrowth(
         writer="cn_1",
@@ -44,7 +44,7 @@ def test_what_was_added_to_a_tree_is_proved_with_the_edge_that_was_there() -> No
     for before in range(len(LEAVES) + 1):
         start, _ = Frontier().extend(LEAVES[:before])
         for after in range(before, len(LEAVES) + 1):
-            edge, proof = extended(start, LEAVES[before:after])
+            edge, proof = extend_with_proof(start, LEAVES[before:after])
             assert edge.root() == root_of(LEAVES[:after])
             verify_consistency(before, after, start.root(), edge.root(), proof)
 

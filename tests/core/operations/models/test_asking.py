@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from counterpoint.core.model.models.asking import Question, Tokens, asked
+from counterpoint.core.model.models.asking import Question, Tokens, make_question
 from counterpoint.core.model.models.configured import Modelling, Price, SaidProvider
 from counterpoint.core.model.models.uses import KeptAnswer, ModelDay, ModelUse
 from counterpoint.core.model.trust.checking import Checking
@@ -68,7 +68,7 @@ def paid(**more: Any) -> Any:
 def test_an_answer_comes_back_and_its_use_is_written_down() -> None:
     """Who was asked, for what, how many tokens; of the question and the answer nothing."""
     desk = Desk("forty-two")
-    answer = desk.core.models.ask(asked("what is it?", purpose="review"))
+    answer = desk.core.models.ask(make_question("what is it?", purpose="review"))
     assert (answer.text, answer.provider, answer.model) == ("forty-two", NAME, MODEL)
     use, day = desk.rows(ModelUse)[0], desk.rows(ModelDay)[0]
     assert (use.number, use.status, use.purpose, use.attempts) == (1, "answered", "review", 1)
@@ -85,7 +85,9 @@ def test_what_tokens_cost_is_worked_out_by_the_table_of_the_project(there: Any) 
     desk.models.tokens = Tokens(input=1000, cached=400, output=100)
     trusted(desk)
     for _ in range(2):
-        assert desk.core.models.ask(asked("?", max_tokens=10)).cost_micros == 600 + 40 + 1000
+        assert (
+            desk.core.models.ask(make_question("?", max_tokens=10)).cost_micros == 600 + 40 + 1000
+        )
     assert [one.cost_micros for one in desk.rows(ModelDay)] == [2 * 1640]
 
 
@@ -103,7 +105,7 @@ def test_nobody_is_asked_beyond_the_limit_of_a_day() -> None:
         tokens=Tokens(input=0, output=1000),
     )
     trusted(desk)
-    question = asked("?", max_tokens=1200)
+    question = make_question("?", max_tokens=1200)
     desk.core.models.ask(question)
     desk.core.models.ask(question)
     fault = desk.studio.refuses(BudgetSpent, lambda: desk.core.models.ask(question))
@@ -125,15 +127,15 @@ def test_what_is_being_spent_counts_too() -> None:
 
     def meanwhile(_: Question) -> str:
         with pytest.raises(BudgetSpent) as caught:
-            desk.studio.core("b").models.ask(asked("?", max_tokens=1200))
+            desk.studio.core("b").models.ask(make_question("?", max_tokens=1200))
         found.append(caught.value)
         return "yes"
 
     desk.models.said = [meanwhile]
-    desk.core.models.ask(asked("?", max_tokens=1200))
+    desk.core.models.ask(make_question("?", max_tokens=1200))
     assert found
     desk.models.said = ["again"]
-    assert desk.core.models.ask(asked("?", max_tokens=1200)).text == "again"
+    assert desk.core.models.ask(make_question("?", max_tokens=1200)).text == "again"
 
 
 def test_of_many_who_ask_at_the_same_moment_only_one_is_asked_that_the_day_pays_for(
@@ -156,7 +158,7 @@ def test_of_many_who_ask_at_the_same_moment_only_one_is_asked_that_the_day_pays_
 
     def ask(core: Any) -> str:
         try:
-            return core.models.ask(asked("?", max_tokens=1200)).text
+            return core.models.ask(make_question("?", max_tokens=1200)).text
         except BudgetSpent:
             are_refused.release()
             return "spent"
@@ -173,8 +175,10 @@ def test_of_many_who_ask_at_the_same_moment_only_one_is_asked_that_the_day_pays_
 def test_a_model_without_a_price_is_not_asked_where_it_costs() -> None:
     """No limit could be held; it is passed over by who names nobody, and refused to who names it."""
     desk = Desk(there=(provider("far", is_free=False, model="unheard-of"),))
-    desk.studio.refuses(NoProvider, lambda: desk.core.models.ask(asked("?")))
-    desk.studio.refuses(InvalidInput, lambda: desk.core.models.ask(asked("?", provider="far")))
+    desk.studio.refuses(NoProvider, lambda: desk.core.models.ask(make_question("?")))
+    desk.studio.refuses(
+        InvalidInput, lambda: desk.core.models.ask(make_question("?", provider="far"))
+    )
     assert desk.core.models.standing().first == ()
 
 
@@ -182,7 +186,7 @@ def test_what_was_busy_is_asked_again_after_as_long_as_it_says() -> None:
     """Three times in all; who watches is told."""
     busy = ProviderBusy("it is busy", retry_after=7)
     desk, told = Desk(busy, ProviderBusy("busy"), "there"), []
-    assert desk.core.models.ask(asked("?"), told.append).text == "there"
+    assert desk.core.models.ask(make_question("?"), told.append).text == "there"
     assert desk.models.waits[0] == 7
     assert 2 <= desk.models.waits[1] <= 2.5
     assert [one.attempts for one in desk.rows(ModelUse)] == [3]
@@ -193,7 +197,7 @@ def test_what_was_busy_is_asked_again_after_as_long_as_it_says() -> None:
 def test_no_provider_is_asked_again_at_once(said: float) -> None:
     """Whatever it says: a time that is past, or none at all."""
     desk = Desk(ProviderBusy("busy", retry_after=said), "there")
-    assert desk.core.models.ask(asked("?")).text == "there"
+    assert desk.core.models.ask(make_question("?")).text == "there"
     assert 1 <= desk.models.waits[0] <= 1.25
 
 
@@ -210,7 +214,7 @@ def test_what_does_not_help_is_not_tried_again(fault: ProviderFailed, tries: int
     """The refusal goes to who asked, and the use is written down as failed, at no cost."""
     desk = Desk(fault)
     with pytest.raises(type(fault)):
-        desk.core.models.ask(asked("?"))
+        desk.core.models.ask(make_question("?"))
     use = desk.rows(ModelUse)[0]
     assert (len(desk.models.asked), use.status, use.fault) == (tries, "failed", fault.code)
     assert (use.attempts, use.cost_micros, desk.rows(ModelDay)[0].failures) == (tries, 0, 1)
@@ -225,7 +229,7 @@ def test_who_goes_ends_it_and_that_is_written_down() -> None:
     for said in ("x" * 500, ProviderBusy("busy")):
         desk = Desk(said)
         with pytest.raises(Unavailable, match="nobody waits"):
-            desk.core.models.ask(asked("?"), gone)
+            desk.core.models.ask(make_question("?"), gone)
         assert desk.rows(ModelUse)[0].status == "cancelled"
 
 
@@ -238,13 +242,13 @@ def test_what_is_given_up_in_the_middle_counts_as_far_as_it_was_said() -> None:
         raise Unavailable
 
     with pytest.raises(Unavailable):
-        desk.core.models.ask(asked("y" * 290), listen=gone)
+        desk.core.models.ask(make_question("y" * 290), listen=gone)
     in_all = 116 + 10 * 200
     assert [one.cost_micros for one in desk.rows(ModelUse)] == [in_all]
     for fault, more in ((ProviderTimedOut("late"), 116), (ProviderRefused("no"), 0)):
         desk.models.said = [fault]
         with pytest.raises(type(fault)):
-            desk.core.models.ask(asked("y" * 290))
+            desk.core.models.ask(make_question("y" * 290))
         in_all += more
         assert desk.rows(ModelDay)[0].cost_micros == in_all
 
@@ -254,13 +258,13 @@ def test_an_answer_whose_tokens_nobody_tells_costs_what_its_size_tells() -> None
     said = Modelling(prices=(DEAR,))
     desk = Desk("x" * 299, models=said, there=(paid(),), tokens=Tokens())
     trusted(desk)
-    assert desk.core.models.ask(asked("y" * 290)).cost_micros == 116 + 10 * 100
+    assert desk.core.models.ask(make_question("y" * 290)).cost_micros == 116 + 10 * 100
 
 
 def test_pieces_are_heard_as_they_come() -> None:
     """By whoever wants them; how long the answer is, is told after some hundred characters."""
     desk, pieces, told = Desk("y" * 500), [], []
-    desk.core.models.ask(asked("?"), told.append, pieces.append)
+    desk.core.models.ask(make_question("?"), told.append, pieces.append)
     assert pieces == ["y" * 500]
     assert told == [f"{NAME} is answering: 500 characters so far"]
 
@@ -270,11 +274,11 @@ def test_a_provider_that_keeps_failing_is_left_alone_and_passed_over() -> None:
     desk = Desk(ProviderBusy("busy", retry_after=1000), there=(provider("one"), provider("two")))
     for _ in range(MOST_FAULTS):
         with pytest.raises(ProviderBusy):
-            desk.core.models.ask(asked("?", provider="one"))
+            desk.core.models.ask(make_question("?", provider="one"))
     with pytest.raises(CircuitOpen, match="one failed"):
-        desk.core.models.ask(asked("?", provider="one"))
+        desk.core.models.ask(make_question("?", provider="one"))
     desk.models.said = ["fine"]
-    assert desk.core.models.ask(asked("?")).provider == "two"
+    assert desk.core.models.ask(make_question("?")).provider == "two"
     assert [one.name for one in desk.core.models.standing().first] == ["two"]
 
 
@@ -284,9 +288,9 @@ def test_where_all_are_left_alone_the_next_step_is_to_wait() -> None:
     desk = Desk(ProviderBusy("busy", retry_after=1000), there=there)
     for _ in range(MOST_FAULTS):
         with pytest.raises(ProviderBusy):
-            desk.core.models.ask(asked("?"))
+            desk.core.models.ask(make_question("?"))
     with pytest.raises(AllResting, match=r"one: it failed 5 times.*; two: it has no key") as caught:
-        desk.core.models.ask(asked("?"))
+        desk.core.models.ask(make_question("?"))
     assert (caught.value.facts, caught.value.retryable) == ({"retry_after": 60}, True)
     assert "retry_after" in caught.value.hint
 
@@ -296,13 +300,13 @@ def test_a_refusal_for_the_caller_opens_no_breaker() -> None:
     desk = Desk(ProviderRefused("no"))
     for _ in range(MOST_FAULTS + 1):
         with pytest.raises(ProviderRefused):
-            desk.core.models.ask(asked("?"))
+            desk.core.models.ask(make_question("?"))
 
 
 def test_answers_are_kept_at_temperature_0_or_where_it_is_asked_for() -> None:
     """The second is free and instant; another question, model, limit or sample is another one; it expires."""
     desk = Desk("first", "second", "third", "fourth")
-    cold = asked("?", temperature=0)
+    cold = make_question("?", temperature=0)
     assert desk.core.models.ask(cold).text == "first"
     again = desk.core.models.ask(cold)
     assert (again.text, again.is_kept, again.cost_micros) == ("first", True, 0)
@@ -320,13 +324,13 @@ def test_answers_are_kept_at_temperature_0_or_where_it_is_asked_for() -> None:
 def test_what_an_answer_depends_on_tells_it_from_others(change: str) -> None:
     """Each alone makes another question of it."""
     desk = Desk("first", "second", there=(provider(), provider("two")))
-    cold = asked("?", temperature=0)
+    cold = make_question("?", temperature=0)
     other: Any = {
         "system": "Be brief.",
         "model": "another",
         "max_tokens": 7,
         "schema": {"type": "object"},
-        "messages": asked("!").messages,
+        "messages": make_question("!").messages,
         "provider": "two",
     }
     desk.core.models.ask(cold)
@@ -336,7 +340,7 @@ def test_what_an_answer_depends_on_tells_it_from_others(change: str) -> None:
 def test_at_another_temperature_each_answer_is_another_one() -> None:
     """Unless it is asked for."""
     desk = Desk("first", "second")
-    warm = asked("?", temperature=0.7)
+    warm = make_question("?", temperature=0.7)
     assert [desk.core.models.ask(warm).text for _ in range(2)] == ["first", "second"]
     always = replace(warm, caching="always")
     assert not desk.core.models.ask(always).is_kept
@@ -346,7 +350,7 @@ def test_at_another_temperature_each_answer_is_another_one() -> None:
 def test_an_answer_whose_text_was_taken_away_is_asked_for_again() -> None:
     """What was redacted comes back from nowhere."""
     desk = Desk("first", "second")
-    cold = asked("?", temperature=0)
+    cold = make_question("?", temperature=0)
     desk.core.models.ask(cold)
     with recording(desk.studio.context(desk.core), "state.set") as change:
         (kept,) = change.select(KeptAnswer)
@@ -364,7 +368,7 @@ def test_where_the_signer_is_away_nothing_is_kept_and_all_is_answered() -> None:
 
     desk.studio.ports = replace(desk.studio.ports, signer=cast("Any", Away()))
     core = desk.studio.core("b")
-    assert [core.models.ask(asked("?", temperature=0)).text for _ in range(2)] == [
+    assert [core.models.ask(make_question("?", temperature=0)).text for _ in range(2)] == [
         "first",
         "second",
     ]
@@ -373,15 +377,19 @@ def test_where_the_signer_is_away_nothing_is_kept_and_all_is_answered() -> None:
 def test_with_no_provider_it_is_said_and_nothing_is_written() -> None:
     """What is configured and away is named, with why."""
     desk = Desk(there=())
-    desk.studio.refuses(NoProvider, lambda: desk.core.models.ask(asked("?")))
+    desk.studio.refuses(NoProvider, lambda: desk.core.models.ask(make_question("?")))
     desk.models.there = (
         provider("one", reason="it has no key"),
         provider("two", reason="off", is_set=False),
     )
-    fault = desk.studio.refuses(NoProvider, lambda: desk.core.models.ask(asked("?")))
+    fault = desk.studio.refuses(NoProvider, lambda: desk.core.models.ask(make_question("?")))
     assert fault.message == "no model can be asked: one: it has no key"
-    desk.studio.refuses(ProviderAway, lambda: desk.core.models.ask(asked("?", provider="one")))
-    desk.studio.refuses(NotFound, lambda: desk.core.models.ask(asked("?", provider="three")))
+    desk.studio.refuses(
+        ProviderAway, lambda: desk.core.models.ask(make_question("?", provider="one"))
+    )
+    desk.studio.refuses(
+        NotFound, lambda: desk.core.models.ask(make_question("?", provider="three"))
+    )
     assert desk.core.models.standing().first == ()
 
 
@@ -391,14 +399,14 @@ def test_without_models_nobody_is_there() -> None:
     assert core.models.providers() == ()
     NoModels().pause(1, print)
     with pytest.raises(NoProvider):
-        NoModels().ask(provider(), asked("?"), print)
+        NoModels().ask(provider(), make_question("?"), print)
 
 
 def test_the_order_of_the_project_goes_first() -> None:
     """Those that it does not name come after."""
     desk = Desk(models=Modelling(order=("two",)), there=(provider("one"), provider("two")))
     assert [one.name for one in desk.core.models.standing().first] == ["two", "one"]
-    assert desk.core.models.ask(asked("?")).provider == "two"
+    assert desk.core.models.ask(make_question("?")).provider == "two"
 
 
 @pytest.mark.parametrize(
@@ -416,19 +424,19 @@ def test_an_address_a_command_a_price_or_a_higher_limit_holds_only_once_it_is_tr
     """An agent can edit that file."""
     desk = Desk(models=said)
     assert [one.name for one in desk.core.models.standing().every] == [NAME]
-    desk.studio.refuses(NotTrusted, lambda: desk.core.models.ask(asked("?")))
+    desk.studio.refuses(NotTrusted, lambda: desk.core.models.ask(make_question("?")))
     assert "trusted" in desk.core.models.providers()[0].reason
     trusted(desk)
-    assert desk.core.models.ask(asked("?")).text == "fine"
+    assert desk.core.models.ask(make_question("?")).text == "fine"
     assert desk.said is not None
     desk.said = replace(desk.said, day_limit=desk.said.day_limit + 20_000_000)
-    desk.studio.refuses(NotTrusted, lambda: desk.core.models.ask(asked("?")))
+    desk.studio.refuses(NotTrusted, lambda: desk.core.models.ask(make_question("?")))
 
 
 def test_a_lower_limit_and_another_order_take_no_trust() -> None:
     """Nothing is loosened by them."""
     desk = Desk(models=Modelling(day_limit=5, order=("local",)))
-    assert desk.core.models.ask(asked("?")).text == "fine"
+    assert desk.core.models.ask(make_question("?")).text == "fine"
 
 
 def test_no_model_is_asked_while_a_transaction_is_open() -> None:
@@ -440,7 +448,7 @@ def test_no_model_is_asked_while_a_transaction_is_open() -> None:
         with Unit(context=context):
             with recording(context, "state.set"):
                 pass
-            ModelVerbs(context).ask(asked("?"))
+            ModelVerbs(context).ask(make_question("?"))
 
     with pytest.raises(RuntimeError, match="transaction"):
         call()
@@ -451,8 +459,8 @@ def test_a_use_lands_also_if_the_call_that_asked_is_refused() -> None:
     desk = Desk()
 
     def call() -> Any:
-        desk.core.models.ask(asked("?"))
-        desk.core.models.ask(asked("!"))
+        desk.core.models.ask(make_question("?"))
+        desk.core.models.ask(make_question("!"))
         raise InvalidInput("no")
 
     with pytest.raises(InvalidInput):
@@ -463,11 +471,11 @@ def test_a_use_lands_also_if_the_call_that_asked_is_refused() -> None:
 def test_what_would_be_refused_afterwards_is_refused_before() -> None:
     """An item that there is not, a session that has ended: nobody is asked."""
     desk = Desk()
-    desk.studio.refuses(NotFound, lambda: desk.core.models.ask(asked("?", item="demo-9")))
-    desk.core.models.ask(asked("?"))
+    desk.studio.refuses(NotFound, lambda: desk.core.models.ask(make_question("?", item="demo-9")))
+    desk.core.models.ask(make_question("?"))
     desk.core.sessions.end(desk.core.caller.actor.session, "completed")
     with pytest.raises(SessionEnded):
-        desk.core.models.ask(asked("?"))
+        desk.core.models.ask(make_question("?"))
     assert len(desk.models.asked) == 1
 
 
@@ -479,20 +487,20 @@ def test_a_program_is_found_where_the_person_finds_it_who_trusted_it() -> None:
     )
     said = Checking(models=desk.said or Modelling())
     desk.studio.core("p", kind="human").projects.trust(said, "/trusted_path/bin")
-    desk.core.models.ask(asked("?"))
-    desk.core.models.ask(asked("?", provider="local"))
+    desk.core.models.ask(make_question("?"))
+    desk.core.models.ask(make_question("?", provider="local"))
     assert [one.search_path for one in desk.models.whom] == ["/trusted_path/bin"] * 2
 
 
 def test_what_a_question_costs_at_most_is_told_before_it_is_asked() -> None:
     """Nothing for a model of this machine, what its size and the length of its answer come to for another; None without a price."""
     free = Desk()
-    assert free.core.models.at_most(asked("x"))[1] == 0
+    assert free.core.models.at_most(make_question("x"))[1] == 0
     desk = Desk(there=(paid(),), models=Modelling(prices=(DEAR,)))
     trusted(desk)
-    whom, most = desk.core.models.at_most(asked("x" * 300, max_tokens=100))
+    whom, most = desk.core.models.at_most(make_question("x" * 300, max_tokens=100))
     assert (whom.model, most) == ("dear-1", 120 + 1_000)
-    assert desk.core.models.at_most(asked("x", model="nobody-1"))[1] is None
+    assert desk.core.models.at_most(make_question("x", model="nobody-1"))[1] is None
     with pytest.raises(NotFound):
-        desk.core.models.at_most(asked("x", provider="nobody"))
+        desk.core.models.at_most(make_question("x", provider="nobody"))
     assert (free.models.asked, desk.models.asked, desk.rows(ModelUse)) == ([], [], [])

@@ -11,7 +11,7 @@ import pytest
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.models.configured import Modelling
 from counterpoint.core.model.models.uses import ModelDay
-from counterpoint.core.operations.models.keeping import Asked, keep
+from counterpoint.core.operations.models.keeping import UseDraft, record_use
 from counterpoint.core.operations.models.reserving import Reservation, set_aside
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
@@ -85,7 +85,7 @@ def test_processes_hold_a_limit_together_and_one_that_is_gone_holds_nothing(
 def test_what_was_reserved_ends_in_the_entry_of_its_use(studio: Studio) -> None:
     """It never counts twice, and never not at all; and once it is given back nothing more is written."""
     context = process(studio, "one", set())
-    asked = Asked(
+    asked = UseDraft(
         provider="local",
         model="m",
         purpose="test",
@@ -95,7 +95,7 @@ def test_what_was_reserved_ends_in_the_entry_of_its_use(studio: Studio) -> None:
         lost=7,
     )
     with held(context, 30) as reserved:
-        keep(context, replace(asked, reserved=reserved))
+        record_use(context, replace(asked, reserved=reserved))
         assert rows(studio) == {("local", "test"): 7}
     core: Core = studio.core("a")
     assert [one.action for one in core.audit.log(limit=2)] == ["model.asked", "model.reserved"]

@@ -16,7 +16,7 @@ from counterpoint.core.model.journal import Record, Reply
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.context import Caller
-from counterpoint.core.operations.recording.unit import joined, once, recording, resumed
+from counterpoint.core.operations.recording.unit import extend_entry, once, recording, transaction
 from counterpoint.kernel.errors import Forbidden, InvalidInput, KeyReused, NotFound
 from fakes.studio import ROOT, Studio
 
@@ -261,10 +261,10 @@ def test_what_goes_on_with_an_act_lands_in_its_entry(studio, ada):
     """As one entry, with the rows of both in their order."""
     item = ada.plans.create(Draft(kind="task", title="A")).root.id
     context = studio.context(ada)
-    with joined(context):
+    with transaction(context):
         with recording(context, "item.edited", item) as first:
             first.put(first.get(Item, item).moved("active", first.now))
-        resuming = resumed(context, item)
+        resuming = extend_entry(context, item)
         assert resuming is not None
         with resuming as change:
             change.add_facts(more=True)
@@ -281,14 +281,14 @@ def test_what_goes_on_with_an_act_lands_in_its_entry(studio, ada):
 def test_nothing_goes_on_with_an_act_about_something_else_or_in_the_middle_of_another(studio, ada):
     """Then it has an entry of its own: that of another thing, or one that does not know what was written since, is not touched."""
     context = studio.context(ada)
-    assert resumed(context, "demo-1") is None
-    with joined(context):
-        assert resumed(context, "demo-1") is None
+    assert extend_entry(context, "demo-1") is None
+    with transaction(context):
+        assert extend_entry(context, "demo-1") is None
         with recording(context, "x.made", "demo-1"):
             pass
-        assert resumed(context, "demo-2") is None
+        assert extend_entry(context, "demo-2") is None
         with recording(context, "y.made", "demo-3"):
-            assert resumed(context, "demo-1") is None
+            assert extend_entry(context, "demo-1") is None
 
 
 def test_what_fails_as_it_goes_on_undoes_the_act_too(studio, ada):
@@ -299,7 +299,7 @@ def test_what_fails_as_it_goes_on_undoes_the_act_too(studio, ada):
         context = ada._context
         with recording(context, "item.edited", item) as first:
             first.put(first.get(Item, item).moved("active", first.now))
-        with pytest.raises(InvalidInput), resumed(context, item):
+        with pytest.raises(InvalidInput), extend_entry(context, item):
             raise InvalidInput("half-way")
         return "swallowed"
 

@@ -15,7 +15,7 @@ from counterpoint.core.model.identity import Contribution, Origin, Peer
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import Epoch
 from counterpoint.core.operations.recording.context import Caller
-from counterpoint.core.operations.recording.contributions import carry_marks, mark_loosened
+from counterpoint.core.operations.recording.contributions import carry_marks, mark_relaxed
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.outline import plain
 from counterpoint.kernel.clock import Timestamp
@@ -129,7 +129,7 @@ def test_a_mark_that_is_above_already_is_not_carried(studio: Studio) -> None:
     ada = studio.core("ada")
     ada.plans.create(ada.plans.read("# P\n## One\n- [ ] A\n"))
     with recording(ada._context, "item.edited", "demo-3") as change:
-        mark_loosened(change, "demo-1")
+        mark_relaxed(change, "demo-1")
         carry_marks(change, "demo-3", "demo-1")
         found = [one.item for one in change.select(Contribution) if one.how == "loosened"]
         assert found == ["demo-1"]

@@ -16,8 +16,8 @@ from counterpoint.core.model.journal import Receipt
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.heads import FIRST_EPOCH, Epoch, Growth, Left, SignedHead
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
-from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.recording.unit import recording, transaction
+from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.kernel.errors import (
     Forbidden,
     ForkRefused,
@@ -82,7 +82,7 @@ def studio() -> Iterator[Studio]:
     opened.close()
 
 
-def signing(studio: Studio, **ports: Any) -> Signing:
+def signing(studio: Studio, **ports: Any) -> LedgerSigning:
     """Answer the verbs about signed heads, with other surroundings."""
     core = Core(replace(studio.ports, **ports), studio.system.caller)
     return core.signing
@@ -240,8 +240,8 @@ def test_a_key_is_named_once_by_an_entry_of_its_own(studio: Studio) -> None:
     """Not inside of what else is written, and not again where another process did it meanwhile."""
     watched = Watched(studio.ports.signer, studio.ports.store)
     context = Context(ports=replace(studio.ports, signer=watched), caller=studio.system.caller)
-    with joined(context), recording(context, "project.changed") as change:
-        Signing(context).name_key()
+    with transaction(context), recording(context, "project.changed") as change:
+        LedgerSigning(context).name_key()
         change.add_facts(name="demo")
     assert watched.asked == []
     other = signing(studio)

@@ -28,7 +28,7 @@ from counterpoint.core.operations.recording import authored
 from counterpoint.core.operations.recording.authored import Authored
 from counterpoint.core.operations.recording.unit import Unit
 from counterpoint.core.operations.trust import writers
-from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.ports.store import Append, Reading
 from counterpoint.evidence.trust.signer import MemorySigner
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch, SignerAway, StoreFull
@@ -481,5 +481,5 @@ def test_what_is_signed_while_somebody_looks_is_no_fault(
     """A look that began before the ledger named a key finds the signatures that came meanwhile."""
     note(studio.core("ada"))
     assert studio.system.writers.sign()
-    monkeypatch.setattr(Signing, "keys", lambda _: ())
+    monkeypatch.setattr(LedgerSigning, "keys", lambda _: ())
     assert studio.system.audit.verify(alone=True).faults == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import Workshop
-from counterpoint.core.rules.planning.beginning import startable
+from counterpoint.core.rules.planning.beginning import list_startable
 
 PLANS = {
     "phases follow each other": "# P\n## A\n- [ ] a\n- [ ] b\n## B\n- [ ] c\n",
@@ -23,7 +23,7 @@ def test_a_look_says_what_making_it_says(text: str, workshop: Workshop) -> None:
     core = workshop.agent("ada").core
     draft = core.plans.read(text)
     planned, _ = core.plans.look(draft)
-    told = [planned[place].draft.title for place in startable(planned)]
+    told = [planned[place].draft.title for place in list_startable(planned)]
     made = core.plans.create(draft)
     assert told == [core.items.get(item).title for item in made.ready]
 
@@ -33,5 +33,5 @@ def test_what_lies_outside_counts_as_open_unless_it_is_done(workshop: Workshop) 
     core = workshop.agent("ada").core
     first = core.plans.create(core.plans.read("# P\n- [ ] a\n")).items[1].id
     planned, _ = core.plans.look(core.plans.read(f"# Q\n- [ ] b\n  - after: {first}\n"))
-    assert startable(planned) == ()
-    assert startable(planned, {first}) == (1,)
+    assert list_startable(planned) == ()
+    assert list_startable(planned, {first}) == (1,)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from counterpoint.core.model.work import Label
-from counterpoint.core.rules.planning.ending import disturbed
+from counterpoint.core.rules.planning.ending import list_disturbed_items
 
 
 def test_what_hangs_on_an_item_disturbs_no_end() -> None:
     """Words, labels and records are anybody's while a tree is being closed."""
-    assert disturbed(None, Label(project="demo", item="demo-1", name="red")) == ()
+    assert list_disturbed_items(None, Label(project="demo", item="demo-1", name="red")) == ()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.rules.drafting import Planned
+from counterpoint.core.rules.drafting import PlannedItem
 from counterpoint.core.rules.planning.matching import KnownItem, Matches, match_plan
 
 
@@ -25,11 +25,11 @@ class Case(NamedTuple):
 
 def matches_of(case: Case) -> Matches:
     """Answer what is matched in a case."""
-    planned = [Planned(draft=Draft(kind="plan", title="P"), parent=None, position=0)]
+    planned = [PlannedItem(draft=Draft(kind="plan", title="P"), parent=None, position=0)]
     for line in case.lines:
         parent, title, *names = line.split(" ")
         draft = Draft(kind="phase" if title.isupper() else "task", title=title, name="".join(names))
-        planned.append(Planned(draft=draft, parent=int(parent), position=len(planned)))
+        planned.append(PlannedItem(draft=draft, parent=int(parent), position=len(planned)))
     known: list[KnownItem] = []
     for text in case.items:
         name, parent, title, *names = text.split(" ")

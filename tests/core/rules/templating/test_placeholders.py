@@ -14,7 +14,7 @@ def test_slots_have_blanks_or_none_around_their_name():
     """One that is not closed or is empty has no name; a backslash makes it plain."""
     text = "{{A}} {{  B }} {{ }} {{ C\n}} \\{{ D }} {{ x.y }}"
     assert placeholders.names(text) == ["A", "B", "", "", "x.y"]
-    assert placeholders.tightened(text) == "{{A}} {{B}} {{}} {{ C\n}} \\{{ D }} {{x.y}}"
+    assert placeholders.tighten_slots(text) == "{{A}} {{B}} {{}} {{ C\n}} \\{{ D }} {{x.y}}"
 
 
 def test_values_stay_what_they_are():

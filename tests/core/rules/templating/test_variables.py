@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from counterpoint.core.model.templates import Variable
 from counterpoint.core.rules.templating.variables import (
     VALUE_LIMIT,
-    settled,
+    settle_values,
     text_of,
     value_faults,
 )
@@ -31,8 +31,8 @@ def test_a_value_that_is_not_given_is_the_default():
         Variable(name="B", required=False, default="b"),
         Variable(name="C", required=False),
     ]
-    assert settled(variables, {"A": "x"}) == {"A": "x", "B": "b", "C": ""}
-    assert settled(variables, {"A": "x", "B": ""}) == {"A": "x", "B": "", "C": ""}
+    assert settle_values(variables, {"A": "x"}) == {"A": "x", "B": "b", "C": ""}
+    assert settle_values(variables, {"A": "x", "B": ""}) == {"A": "x", "B": "", "C": ""}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_all_that_is_wrong_is_said_at_once():
         Variable(name="BARE", required=True),
     ]
     with pytest.raises(InvalidInput) as caught:
-        settled(variables, {"KIND": "c", "SLUG": ["x"], "KNID": "a"})
+        settle_values(variables, {"KIND": "c", "SLUG": ["x"], "KNID": "a"})
     assert caught.value.facts == {"missing": ["NAME", "BARE"], "unknown": ["KNID"]}
     assert caught.value.message.split("; ", 1)[0].startswith("'KNID' is not a variable")
     assert "did you mean 'KIND'" in caught.value.message
@@ -79,7 +79,7 @@ def test_all_that_is_wrong_is_said_at_once():
     assert "the value of 'SLUG' is not a text" in caught.value.message
     assert caught.value.hint == "The template has: NAME, KIND, SLUG, BARE."
     with pytest.raises(InvalidInput) as caught:
-        settled([], {"X": "1"})
+        settle_values([], {"X": "1"})
     assert "no variables" in caught.value.hint
     assert "did you mean" not in caught.value.message
 
@@ -118,7 +118,7 @@ def test_any_values_are_settled_or_refused(given):
         Variable(name="B", required=False, default="b", charset="printable"),
     ]
     try:
-        values = settled(variables, given)
+        values = settle_values(variables, given)
     except InvalidInput:
         return
     assert values.keys() == {"A", "B"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from counterpoint.core.model.rows import REDACTED
-from counterpoint.core.rules.trust.erasing import blotted, has_any
+from counterpoint.core.rules.trust.erasing import blot_words, has_any
 
 WORD = "the walnut is rotten"
 
@@ -11,12 +11,12 @@ WORD = "the walnut is rotten"
 def test_every_part_of_a_value_loses_the_words() -> None:
     """Names of members too; what is no text stays."""
     value = {WORD: [f"so {WORD}.", 1, None, {"a": True}]}
-    assert blotted(value, {WORD}) == {REDACTED: [f"so {REDACTED}.", 1, None, {"a": True}]}
+    assert blot_words(value, {WORD}) == {REDACTED: [f"so {REDACTED}.", 1, None, {"a": True}]}
 
 
 def test_a_piece_that_is_long_enough_goes_whole() -> None:
     """What was cut off at its end still tells; a short piece may be anybody's."""
-    assert blotted("the walnut is rot…", {WORD}) == REDACTED
-    assert blotted("the walnut is…", {WORD}) == "the walnut is…"
+    assert blot_words("the walnut is rot…", {WORD}) == REDACTED
+    assert blot_words("the walnut is…", {WORD}) == "the walnut is…"
     assert has_any(f"so {WORD}", {WORD}, 4)
     assert not has_any("so", {"so"}, 4)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from counterpoint.core.model.answers import Progress
 from counterpoint.core.model.lifecycles import LIFECYCLES, PART, TASK
-from counterpoint.dialects.agentic.rules.progress import percentage, standing
+from counterpoint.dialects.agentic.rules.progress import part_state, percentage
 
 
 def key(state):
@@ -26,7 +26,7 @@ def test_every_part_is_counted_once(parts, data):
     """What is open or blocked is never completed, what is skipped always is."""
     blocked = [state for state in parts if data.draw(st.booleans())]
     progress = Progress(states=Counter(map(key, parts)), blocked=Counter(map(key, blocked)))
-    found = progress.counted(standing)
+    found = progress.counted(part_state)
     assert found.total() == progress.total == sum(progress.by_category().values()) == len(parts)
     completed = sum(parts.count(state) for state in ("done", "skipped", "cancelled"))
     assert found["done"] + found["skipped"] == completed
@@ -45,18 +45,18 @@ def test_nothing_is_no_progress():
 def test_only_what_is_closed_is_completed(table):
     """A blocker makes no difference to what is closed."""
     for state, category in table.categories.items():
-        how = standing(state, category)
+        how = part_state(state, category)
         assert (how in {"done", "skipped"}) == (
             category in {"done", "dropped"} and state != "failed"
         )
-        assert (standing(state, category, True) == "blocked") == (
+        assert (part_state(state, category, True) == "blocked") == (
             category not in {"done", "dropped"} or state == "failed"
         )
 
 
 def test_a_state_of_a_table_that_is_not_installed_stands_by_its_category():
     """What is dropped and not known to be left out waits for somebody to decide."""
-    found = [standing("baked", one) for one in ("open", "active", "review", "done", "dropped")]
+    found = [part_state("baked", one) for one in ("open", "active", "review", "done", "dropped")]
     assert found == ["open", "active", "active", "done", "blocked"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from builders import Agent
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.dialects.foundry.nodes.writing import perform
 from counterpoint.kernel.errors import Conflict
 
@@ -32,7 +32,7 @@ class Writers:
 
     def after_a_try(self) -> None:
         """Try to write, then write, in one transaction."""
-        with joined(self._context) as unit:
+        with transaction(self._context) as unit:
             assert self.twice(dry_run=True) == "written"
             assert self._context.unit is unit
             self.twice(dry_run=False)

@@ -12,12 +12,12 @@ from typing import Final
 from counterpoint.cli.importing.files import (
     Folder,
     facts_of,
+    remark_on_documents,
     sections,
     text_in,
-    unimported,
     words_in,
 )
-from counterpoint.cli.importing.readers.vocabulary import priority_of, state_of, unread
+from counterpoint.cli.importing.readers.vocabulary import priority_of, remark_unread, state_of
 from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork, Remark
 from counterpoint.core.rules.planning.markdown import parse_markdown, split_lines
 from counterpoint.core.rules.planning.reading import lines_in_words
@@ -76,7 +76,7 @@ def read(path: Path) -> list[ForeignWork]:
     for below in ("decisions", "docs", "milestones"):
         files = [name for name in folder.names(below) if name.endswith(".md")]
         if files:
-            remarks.append(Remark(unimported(files, "Backlog.md"), below, "trifle"))
+            remarks.append(Remark(remark_on_documents(files, "Backlog.md"), below, "trifle"))
     title = _title(folder)
     return [
         ForeignWork(
@@ -125,7 +125,7 @@ def _item(name: str, text: str, state: str, remarks: list[Remark]) -> ForeignIte
     status = text_in(values, "status")
     if not state and status and _state(status) is None:
         remarks.append(Remark(f"{own}: the status {status!r} means open here", name))
-    remarks += unread(values, _FIELDS, name)
+    remarks += remark_unread(values, _FIELDS, name)
     text_of = _parse_text(front.body)
     parts, criteria = text_of.parts, _Criteria()
     for part, heading in (("AC", "Acceptance criteria"), ("DOD", "Definition of done")):

@@ -18,7 +18,7 @@ from counterpoint.cli.importing.files import (
     text_in,
     words_in,
 )
-from counterpoint.cli.importing.readers.vocabulary import priority_of, state_of, unread
+from counterpoint.cli.importing.readers.vocabulary import priority_of, remark_unread, state_of
 from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork, Remark
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotFound
@@ -132,7 +132,7 @@ def _is_kept(row: Mapping[str, Json]) -> bool:
 
 def _item(where: str, row: Mapping[str, Json], remarks: list[Remark]) -> ForeignItem:
     name, status = text_in(row, "id"), text_in(row, "status") or "open"
-    remarks += unread(row, _FIELDS, where)
+    remarks += remark_unread(row, _FIELDS, where)
     criteria = text_in(row, "acceptance_criteria")
     if "[x]" in criteria.lower():
         problem = "an issue with ticked acceptance sentences, whose ticks are not imported"

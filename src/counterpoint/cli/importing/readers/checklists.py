@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from counterpoint.cli.importing.files import read_text, refused
+from counterpoint.cli.importing.files import read_text, source_error
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark, Weight
 from counterpoint.core.rules.planning.commands import command_line
@@ -92,7 +92,7 @@ def checklist(text: str, name: str, title: str, words: Collection[str] = ()) -> 
     if reading.draft is None or reading.faults:
         # With patience nothing else is at fault.
         line, problem = reading.faults[0]
-        raise refused(f"{name}, line {line}", f"in its front matter: {problem}")
+        raise source_error(f"{name}, line {line}", f"in its front matter: {problem}")
     states = {line: _STATES.get(mark, "open") for line, mark in reading.marks.items()}
     return Checklist(reading.draft, states, tuple(_remarks(reader, reading.draft, name)))
 

@@ -14,7 +14,7 @@ from counterpoint.cli.importing.files import (
     list_in,
     objects_in,
     read_text,
-    refused,
+    source_error,
     text_in,
 )
 from counterpoint.cli.importing.readers.vocabulary import state_of
@@ -33,7 +33,9 @@ def read(path: Path) -> list[ForeignWork]:
     """Return the issues of a file of JSON; MalformedDocument, NotFound."""
     document = json_of(read_text(path, limit=FILE_LIMIT), path.name)
     if not isinstance(document, list):
-        raise refused(path.name, "it is no list of issues, as `gh issue list --json` writes it")
+        raise source_error(
+            path.name, "it is no list of issues, as `gh issue list --json` writes it"
+        )
     entries = cast("list[Json]", document)
     remarks = [
         Remark("it is no issue, so it is left out", f"{path.name}, [{index}]", "loss")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from counterpoint.cli.importing.files import FILE_LIMIT, read_text, refused, rows_of
-from counterpoint.cli.importing.readers.vocabulary import priority_of, state_of, unread
+from counterpoint.cli.importing.files import FILE_LIMIT, read_text, rows_of, source_error
+from counterpoint.cli.importing.readers.vocabulary import priority_of, remark_unread, state_of
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
 
 TOOL: Final = "linear"
@@ -35,7 +35,7 @@ def read(path: Path) -> list[ForeignWork]:
     remarks: list[Remark] = []
     rows = list(rows_of(read_text(path, limit=FILE_LIMIT), path.name, remarks))
     if rows and not {"ID", "Title"} <= rows[0][1].keys():
-        raise refused(
+        raise source_error(
             f"{path.name}, line 1", "there are no columns `ID` and `Title`, as Linear writes them"
         )
     blocks: dict[str, list[str]] = {}
@@ -59,7 +59,7 @@ def _item(
         for heading in ("Related to", "Duplicate of")
         if _cell(row, heading)
     ]
-    remarks += unread(row, _COLUMNS, where)
+    remarks += remark_unread(row, _COLUMNS, where)
     state = _state(row)
     if state is None:
         problem = f"{name}: the status {_cell(row, 'Status')!r} means open here"

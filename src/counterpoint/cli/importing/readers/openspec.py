@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from counterpoint.cli.importing.files import Folder, loss_of, sections, unimported
+from counterpoint.cli.importing.files import Folder, loss_of, remark_on_documents, sections
 from counterpoint.cli.importing.readers.checklists import Naming, checklist, items_of
 from counterpoint.core.model.foreign import ForeignWork, Remark
 from counterpoint.core.rules.planning.foreign import refuse_empty
@@ -68,7 +68,11 @@ def _change(folder: Folder, below: str, name: str, remarks: list[Remark]) -> For
     }
     tasks = checklist(texts.get("tasks.md", ""), f"{prefix}/tasks.md", name)
     specs = list(folder.folders(f"{prefix}/specs"))
-    more = [Remark(unimported(specs, "OpenSpec"), f"{prefix}/specs", "trifle")] if specs else []
+    more = (
+        [Remark(remark_on_documents(specs, "OpenSpec"), f"{prefix}/specs", "trifle")]
+        if specs
+        else []
+    )
     return ForeignWork(
         tool=TOOL,
         key=name,

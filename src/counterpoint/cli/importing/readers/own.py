@@ -18,7 +18,7 @@ from counterpoint.cli.importing.files import (
     list_in,
     objects_in,
     read_text,
-    refused,
+    source_error,
     text_in,
     words_in,
 )
@@ -34,7 +34,7 @@ def read(path: Path) -> list[ForeignWork]:
     """Return the work of an export; MalformedDocument, NotFound."""
     document = object_of(json_of(read_text(path, limit=FILE_LIMIT), path.name))
     if document.get("format") != TOOL or document.get("version") != _VERSION:
-        raise refused(path.name, "it is no export of Counterpoint of version 1")
+        raise source_error(path.name, "it is no export of Counterpoint of version 1")
     items = [
         _item(entry, f"{path.name}, items[{index}]")
         for index, entry in enumerate(objects_in(document, "items"))
@@ -50,7 +50,7 @@ def read(path: Path) -> list[ForeignWork]:
     ]
 
 
-def written(work: ForeignWork) -> Json:
+def work_to_json(work: ForeignWork) -> Json:
     """Return work as the JSON that `read` takes."""
     return {
         "format": TOOL,

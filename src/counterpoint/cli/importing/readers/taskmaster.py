@@ -12,12 +12,12 @@ from counterpoint.cli.importing.files import (
     json_of,
     list_in,
     read_text,
-    refused,
     sections,
+    source_error,
     text_in,
     words_in,
 )
-from counterpoint.cli.importing.readers.vocabulary import priority_of, state_of, unread
+from counterpoint.cli.importing.readers.vocabulary import priority_of, remark_unread, state_of
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
 from counterpoint.core.model.lifecycles import CLOSED, category_of
 from counterpoint.kernel.canonical import Json, object_of
@@ -68,7 +68,7 @@ def _tags(document: Json, name: str) -> Sequence[tuple[str, Mapping[str, Json]]]
         return [(_MAIN, whole)]
     tags = [(tag, object_of(part)) for tag, part in whole.items() if "tasks" in object_of(part)]
     if not tags:
-        raise refused(name, "there are no tasks in it")
+        raise source_error(name, "there are no tasks in it")
     return tags
 
 
@@ -115,7 +115,7 @@ def _items(
     if is_ended and not own:
         problem = f"a part without a status of a task that is {status}, so it is {status}"
         remarks.append(Remark(problem, where, "trifle"))
-    remarks += unread(task, _FIELDS, where)
+    remarks += remark_unread(task, _FIELDS, where)
     yield ForeignItem(
         id=_name(tag, number) if text_in(task, "id") else "",
         title=text_in(task, "title"),

@@ -60,7 +60,9 @@ def priority_of(
     return _PRIORITIES.get(word, 2)
 
 
-def unread(values: Mapping[str, Json], fields: Collection[str], where: str) -> Iterator[Remark]:
+def remark_unread(
+    values: Mapping[str, Json], fields: Collection[str], where: str
+) -> Iterator[Remark]:
     """Return a remark for each field with a value that a reader has no use for."""
     for field, value in values.items():
         if field not in fields and value not in (None, "", False, 0, [], {}):

@@ -76,7 +76,7 @@ def of_receipt(receipt: Receipt, principal: str, leaf: str) -> Json:
     }
 
 
-def signed(receipt: Json, sign: Sign, public_key: bytes) -> Json:
+def sign_receipt(receipt: Json, sign: Sign, public_key: bytes) -> Json:
     """Return an Agent Receipt with the proof of the key."""
     did = did_of(public_key)
     whole = {**receipt, "issuer": {"id": did, "type": "Service", "name": "counterpoint"}}

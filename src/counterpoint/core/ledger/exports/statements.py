@@ -29,7 +29,7 @@ PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 _DIGESTS: Final[Mapping[int, str]] = {40: "gitCommit", 64: "sha256"}
 
 
-def envelope(statement: Json, sign: Sign, key: VerifierKey) -> Json:
+def sign_statement(statement: Json, sign: Sign, key: VerifierKey) -> Json:
     """Return a statement in an envelope that the key has signed."""
     payload, kind = canonical.dump(statement), PAYLOAD_TYPE.encode()
     signed_bytes = b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)

@@ -122,7 +122,7 @@ def seal(message: bytes, public_key: str, sign: Callable[[bytes], bytes]) -> str
     return to_base64(_MAGIC + _VERSION + b"".join(map(_string, parts)))
 
 
-def unarmoured(document: str) -> str:
+def parse_armour(document: str) -> str:
     """Return the signature in a file of `ssh-keygen -Y sign`; MalformedDocument if it is none."""
     first, *lines, last = document.strip().split("\n") if "\n" in document else ("", "")
     if (first, last) != ("-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"):
@@ -130,7 +130,7 @@ def unarmoured(document: str) -> str:
     return to_base64(from_base64("".join(lines)))
 
 
-def armoured(signature: str) -> str:
+def render_armour(signature: str) -> str:
     """Return a signature as the file that `ssh-keygen -Y verify` reads."""
     lines = [signature[start : start + 70] for start in range(0, len(signature), 70)]
     whole = ("-----BEGIN SSH SIGNATURE-----", *lines, "-----END SSH SIGNATURE-----")

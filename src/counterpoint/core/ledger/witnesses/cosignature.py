@@ -44,7 +44,7 @@ def cosign(text: str, key: CosignerKey, sign: Sign, seconds: int) -> str:
     return signature_line(key, seconds.to_bytes(_TIME_SIZE, "big") + signature)
 
 
-def cosigned_at(note: Note, key: CosignerKey) -> int:
+def cosignature_time(note: Note, key: CosignerKey) -> int:
     """Return when a witness cosigned a note, in seconds since 1970; ProofMismatch if it did not."""
     claims = claims_of(note, key)
     if not claims:

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.note import Note, open_note
-from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosigned_at
+from counterpoint.core.ledger.witnesses.cosignature import CosignerKey, cosignature_time
 from counterpoint.core.model.trust.heads import AskedLess, QuorumReport
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch, QuorumMissing
@@ -151,7 +151,7 @@ def quorum_fault(
 
 def _has_cosigned(note: Note, key: CosignerKey) -> bool:
     try:
-        cosigned_at(note, key)
+        cosignature_time(note, key)
     except ProofMismatch:
         return False
     return True

@@ -110,7 +110,7 @@ class Provider:
         return not self.reason
 
 
-def asked(text: str, **more: Any) -> Question:
+def make_question(text: str, **more: Any) -> Question:
     """Return a question of one message. more: other fields of the question."""
     messages = more.pop("messages", (Message(role="user", text=text),))
     return Question(messages=messages, **more)

@@ -14,8 +14,8 @@ from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.trust.heads import Epoch, Witnessed
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.heads import no_key, open_checkpoint
-from counterpoint.core.operations.trust.signing import Signing
-from counterpoint.core.operations.trust.witnessing import Witnessing
+from counterpoint.core.operations.trust.signing import LedgerSigning
+from counterpoint.core.operations.trust.witnessing import WitnessChecks
 from counterpoint.kernel.damage import add_once, fault_of
 from counterpoint.kernel.errors import CounterpointError, SignerAway, Unavailable
 
@@ -60,7 +60,7 @@ def compare(
 
     elsewhere: witnesses that are not on this machine are asked, too.
     """
-    comparison, signing = Comparison(project=context.project), Signing(context)
+    comparison, signing = Comparison(project=context.project), LedgerSigning(context)
     all_notes = list(notes)
 
     def keys() -> None:
@@ -76,7 +76,7 @@ def compare(
                 comparison.add(fault, is_away=isinstance(fault, Unavailable))
 
     def witnesses() -> None:
-        compared = Witnessing(context).compare(elsewhere=elsewhere)
+        compared = WitnessChecks(context).compare(elsewhere=elsewhere)
         comparison.witnesses = tuple(compared.witnesses)
         for fault in (*compared.faults, *compared.remarks):
             comparison.add(fault, is_away=isinstance(fault, Unavailable))

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.derived import Origin, expand, expand_change, rules
-from counterpoint.core.ledger.entry import origin_of_fields, referred
+from counterpoint.core.ledger.entry import origin_of_fields, parse_reference
 from counterpoint.core.model.rows import Noun, Sort, columns
 from counterpoint.core.ports.store import Writing
 from counterpoint.kernel.canonical import Json
@@ -127,6 +127,6 @@ def _place(noun: type[Noun], key: Mapping[str, Any]) -> tuple[str, tuple[Any, ..
 def _plain(columns: Mapping[str, Any]) -> dict[str, Json]:
     """Return columns with the commitment of each text that they refer to in place of the reference."""
     return {
-        name: referred(value) if isinstance(value, dict) else value
+        name: parse_reference(value) if isinstance(value, dict) else value
         for name, value in columns.items()
     }

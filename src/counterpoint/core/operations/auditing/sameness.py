@@ -49,7 +49,7 @@ def compare_table(
     return count, differences
 
 
-class TreeLook:
+class TreeCheck:
     """Compares the hashes that are kept of a tree with those that entries complete, some at a time."""
 
     def __init__(self, view: Reading) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from counterpoint.core.ledger.entry import list_references
-from counterpoint.core.ledger.lines import redacted_by
+from counterpoint.core.ledger.lines import list_redacted
 from counterpoint.core.model.rows import Digest, Noun
 from counterpoint.core.operations.auditing.sameness import DIFFERENCES_SHOWN
 from counterpoint.core.ports.store import Reading, Writing
@@ -24,7 +24,7 @@ _HALF: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Referred(Noun):
+class ReferredText(Noun):
     """A text that entries refer to; gone: it was taken away after it was referred to last."""
 
     table = "referred"
@@ -47,21 +47,21 @@ class References:
         for commitment in list_references(data):
             if commitment not in self._lately:
                 self._note(commitment, gone=False)
-        for commitment in redacted_by(fields):
-            if self._writing.exists(Referred, commitment=commitment):
+        for commitment in list_redacted(fields):
+            if self._writing.exists(ReferredText, commitment=commitment):
                 self._note(commitment, gone=True)
                 self._lately.pop(commitment, None)
 
     def _note(self, commitment: str, *, gone: bool) -> None:
         project = self._writing.project
         row = {"project": project, "commitment": commitment, "gone": int(gone)}
-        self._writing.put(Referred, row)
+        self._writing.put(ReferredText, row)
         self._lately[commitment] = None
         if len(self._lately) > _REMEMBERED:
             self._lately.clear()
 
 
-class TextLook:
+class TextCheck:
     """Walks what is kept and what is referred to side by side, both by their commitments."""
 
     def __init__(self, view: Reading, replayed: Reading) -> None:
@@ -78,7 +78,7 @@ class TextLook:
                 yield fault
 
     def _walk(self) -> Iterator[ProofMismatch]:
-        references = self._replayed.table(Referred)
+        references = self._replayed.table(ReferredText)
         row: Any = next(references, None)
         for half, text in self._view.texts():
             while row is not None and row[1][:_HALF] < half:

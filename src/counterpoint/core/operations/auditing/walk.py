@@ -23,7 +23,7 @@ from counterpoint.core.ledger.trail import Trail
 from counterpoint.core.ledger.witnesses.quorum import Quorum
 from counterpoint.core.ledger.writers.coverage import Coverage
 from counterpoint.core.operations.auditing.replay import Fold
-from counterpoint.core.operations.auditing.sameness import TreeLook
+from counterpoint.core.operations.auditing.sameness import TreeCheck
 from counterpoint.core.operations.auditing.texts import References
 from counterpoint.core.ports.store import Kept, Reading, Writing
 from counterpoint.kernel.errors import (
@@ -51,7 +51,7 @@ class Walk:
         self._view = view
         self._trail = Trail(key)
         self._people = Confirmed()
-        self._tree = TreeLook(view)
+        self._tree = TreeCheck(view)
         self._fold = None if writing is None else Fold(writing)
         self._references = None if writing is None else References(writing)
         self.coverage = Coverage()

@@ -19,7 +19,7 @@ from counterpoint.core.ledger.people.joint import Joint
 from counterpoint.core.ledger.witnesses.quorum import Quorum
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.operations.auditing.sameness import compare_table
-from counterpoint.core.operations.auditing.texts import Referred, TextLook
+from counterpoint.core.operations.auditing.texts import ReferredText, TextCheck
 from counterpoint.core.operations.auditing.walk import Walk
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading, Writing
@@ -28,7 +28,7 @@ from counterpoint.kernel.errors import CounterpointError
 
 
 @dataclass(slots=True, kw_only=True)
-class Looked:
+class CheckFindings:
     """What was found: the end of the ledger if its chain is sound, rows compared, and all faults.
 
     signed, unsigned: entries of writers that they signed, and did not; places: the first of the latter.
@@ -52,7 +52,7 @@ class Looked:
     differences: list[CounterpointError] = field(default_factory=list[CounterpointError])
 
 
-class Look:
+class LedgerCheck:
     """One look through a project's ledger."""
 
     def __init__(
@@ -67,20 +67,20 @@ class Look:
         self._key = key
         self._checkpoints = tuple(checkpoints)
         self._progress = progress
-        self.found = Looked()
+        self.found = CheckFindings()
 
-    def quick(self) -> Looked:
+    def quick(self) -> CheckFindings:
         """Look through the entries, what stands beside them, and the tree."""
         self._guarded(self._read)
         return self.found
 
-    def whole(self) -> Looked:
+    def whole(self) -> CheckFindings:
         """Look through everything."""
         self.replayed()
         self._guarded(lambda: self.found.faults.extend(self._context.ports.store.faults()))
         return self.found
 
-    def replayed(self) -> Looked:
+    def replayed(self) -> CheckFindings:
         """Look through the entries and all that is made from them; not at what only the store knows."""
         if not self._guarded(self._replay):
             # What could not be folded keeps nobody from reading the entries.
@@ -102,7 +102,7 @@ class Look:
     def _replay(self) -> None:
         project = self._context.project
         with self._context.reading() as view:
-            scratch = self._context.ports.scratch((*view.tables.values(), Referred))
+            scratch = self._context.ports.scratch((*view.tables.values(), ReferredText))
             with closing(scratch):
                 with scratch.writing(project) as writing:
                     self._walk(view, writing)
@@ -131,6 +131,6 @@ class Look:
         self.found.differences.extend(differences)
 
     def _texts(self, view: Reading, replayed: Reading) -> None:
-        look = TextLook(view, replayed)
+        look = TextCheck(view, replayed)
         self.found.faults.extend(look.faults())
         self.found.redacted = look.redacted

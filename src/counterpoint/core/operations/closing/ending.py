@@ -20,11 +20,11 @@ from counterpoint.core.model.work import CLOSING, THINNED, Ending, Item
 from counterpoint.core.operations.closing.dropping import drop, let_go
 from counterpoint.core.operations.planning.staging import SLICE, may_stage
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.connection_sessions import refuse_ending
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.links import AT_ONCE, padded
 from counterpoint.core.operations.recording.moves import follow, note_former, refuse_dropping
-from counterpoint.core.operations.recording.seats import refuse_ending
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.planning.ending import end_of

@@ -18,14 +18,14 @@ from typing import Final
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.models.asking import Answer, Provider, Tokens
 from counterpoint.core.model.models.configured import Modelling, SaidEmbedding
-from counterpoint.core.operations.models.keeping import Asked, keep
+from counterpoint.core.operations.models.keeping import UseDraft, record_use
 from counterpoint.core.operations.models.reserving import Reservation, set_aside
 from counterpoint.core.operations.models.spending import (
-    Hearing,
-    Trying,
-    passing,
-    tried,
-    trusted,
+    AnswerListener,
+    RetryOrder,
+    ask_with_retries,
+    load_trusted,
+    pass_breaker,
 )
 from counterpoint.core.operations.recording.context import Caller, Context, Ports
 from counterpoint.core.ports.embedding import Embedded, Embedder, Embeddings
@@ -44,7 +44,7 @@ _REMEMBERED: Final = 64
 
 
 @dataclass(slots=True)
-class AskedBefore:
+class QuestionVectors:
     """The vectors of the last questions, by model and question: a page after the first asks nobody."""
 
     vectors: OrderedDict[tuple[str, str], bytes] = field(
@@ -106,7 +106,7 @@ class ProviderEmbedder:
 
     def question(self, text: str) -> bytes:
         """Return the vector of a question; the last ones are remembered."""
-        cache = self._context.ports.remember(AskedBefore)
+        cache = self._context.ports.remember(QuestionVectors)
         vector = cache.find(self.name, text)
         if vector is None:
             (vector,) = self._asked([text], "search", _QUESTION_SECONDS)
@@ -115,24 +115,24 @@ class ProviderEmbedder:
 
     def _asked(self, texts: Sequence[str], purpose: str, seconds: float) -> Sequence[bytes]:
         context, settings = self._context, self._said
-        limits = trusted(
+        limits = load_trusted(
             context, lambda checking: models_loosened(checking.models) is not None
         ).models
         provider = self._embeddings.provider(settings)
         if not provider.is_available:
             raise ProviderAway(f"{provider.name} cannot be asked: {provider.reason}")
         cut = [text[:_CHARACTERS] for text in texts]
-        heard, results = Hearing(provider.name, None, None), list[Embedded]()
+        heard, results = AnswerListener(provider.name, None, None), list[Embedded]()
         most = sum(len(text.encode()) for text in cut) // BYTES_A_TOKEN + len(cut)
 
         def attempt(seconds_left: float) -> Answer:
-            with passing(context, f"embedding {provider.name}"):
+            with pass_breaker(context, f"embedding {provider.name}"):
                 embedded = self._embeddings.embed(provider, settings, cut, seconds_left, heard)
             results[:] = [embedded]
             return _use(provider, embedded.tokens or most, limits)
 
-        order = Trying(
-            asked=Asked(
+        order = RetryOrder(
+            asked=UseDraft(
                 provider=provider.name,
                 model=settings.model,
                 purpose=purpose,
@@ -147,7 +147,7 @@ class ProviderEmbedder:
         )
         with _set_aside(context, limits, provider, most) as reserved:
             order = replace(order, asked=replace(order.asked, reserved=reserved))
-            keep(context, tried(context, order))
+            record_use(context, ask_with_retries(context, order))
         return results[0].vectors
 
 

@@ -18,7 +18,7 @@ from counterpoint.core.operations.finding.embedders import ProviderEmbedder, emb
 from counterpoint.core.operations.recording.context import Context, Ports
 from counterpoint.core.ports.embedding import Embedder
 from counterpoint.core.ports.store import Hit, Reading, Unembedded
-from counterpoint.core.rules.finding.hybrid import fit, ranked
+from counterpoint.core.rules.finding.hybrid import fit, rank_hits
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, MalformedDocument
 from counterpoint.kernel.matching.expressions import expression
 
@@ -133,7 +133,7 @@ def find_hits(
     cosines = meaning.cosines(hits) if meaning else {}
     by_number = {hit.number: hit for hit in (*near, *hits)}
     weight = meaning.model.weight if meaning else _ALONE
-    order = ranked(
+    order = rank_hits(
         {hit.number: hit.score / most for hit in hits},
         {hit.number: hit.score for hit in near} | cosines,
         weight=weight,

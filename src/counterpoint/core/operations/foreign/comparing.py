@@ -14,9 +14,9 @@ from counterpoint.core.model.work import Area, Attribute, Criterion, Dependency,
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.planning.foreign import Settled
+from counterpoint.core.rules.planning.foreign import SettledWork
 from counterpoint.core.rules.planning.matching import KnownItem
-from counterpoint.core.rules.planning.merging import ATTRIBUTE, Merged, merge
+from counterpoint.core.rules.planning.merging import ATTRIBUTE, ItemMerge, merge
 from counterpoint.core.rules.planning.renaming import ROOT, title_of
 from counterpoint.kernel.canonical import Json, object_of
 
@@ -25,7 +25,7 @@ _CHUNK: Final = 500
 
 
 @dataclass(slots=True)
-class Here:
+class SourceItems:
     """What of a source is here. root: what holds it, or None. ids: the items by their ids there."""
 
     root: Item | None
@@ -33,7 +33,7 @@ class Here:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ItemComparison:
     """One item that is here.
 
     id: what it is called there. needs: the items that it waits for here. last: what came last. category: of its state here.
@@ -41,16 +41,16 @@ class Compared:
     """
 
     id: str
-    merged: Merged
+    merged: ItemMerge
     needs: frozenset[str]
     last: Mapping[str, Json]
     category: str
     closed_gates: frozenset[str]
 
 
-def compared(
-    context: Context, settled: Settled, sources: Here, without: Collection[str]
-) -> Iterator[Compared]:
+def compare_items(
+    context: Context, settled: SettledWork, sources: SourceItems, without: Collection[str]
+) -> Iterator[ItemComparison]:
     """Return every item of a source that is here compared with it, the lowest first."""
     names = [
         name for name in reversed(settled.items) if name in sources.ids and name not in without
@@ -61,12 +61,12 @@ def compared(
     for start in range(0, len(names), _CHUNK):
         some = names[start : start + _CHUNK]
         with context.reading() as view:
-            around = Around(view, tuple(sources.ids[name] for name in some))
+            around = ItemRows(view, tuple(sources.ids[name] for name in some))
         for name in some:
             yield around.compare(name, sources.ids[name], settled.items[name], back)
 
 
-class Around:
+class ItemRows:
     """Some items with what an import compares of them, read in one statement each."""
 
     def __init__(self, view: Reading, items: tuple[str, ...]) -> None:
@@ -96,7 +96,9 @@ class Around:
             "artifact": any(gate.kind == "artifact" for gate in gates),
         }
 
-    def compare(self, name: str, item: str, theirs: ForeignItem, back: dict[str, str]) -> Compared:
+    def compare(
+        self, name: str, item: str, theirs: ForeignItem, back: dict[str, str]
+    ) -> ItemComparison:
         """Return one item compared. back: the ids there by the items here."""
         current, needs = self.items[item], self.needs[item]
         values: dict[str, Any] = {
@@ -120,7 +122,7 @@ class Around:
         # Dates and the words of the source are nobody's here: they are kept as they came last.
         is_other = object_of(imported.get("facts")) != dict(theirs.facts)
         merged.is_stale |= is_other or imported.get("state", "") != theirs.said
-        return Compared(
+        return ItemComparison(
             id=name,
             merged=merged,
             needs=frozenset(needs),
@@ -130,7 +132,7 @@ class Around:
         )
 
 
-def known_items(context: Context, imported: Here) -> list[KnownItem]:
+def known_items(context: Context, imported: SourceItems) -> list[KnownItem]:
     """Return the items of a source that are here, as they were when it last came: by their ids, parents and titles there."""
     items: dict[str, KnownItem] = {}
     names = list(imported.ids)
@@ -138,7 +140,7 @@ def known_items(context: Context, imported: Here) -> list[KnownItem]:
         some = names[start : start + _CHUNK]
         ids = tuple(imported.ids[name] for name in some)
         with context.reading() as view:
-            around = Around(view, ids)
+            around = ItemRows(view, ids)
             worked = {
                 item for (item,) in view.cells(Contribution, ("item",), item=ids, how="worked")
             }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from counterpoint.core.model.foreign import ForeignItem, ForeignNote, ForeignWork
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item, Project
-from counterpoint.core.operations.foreign.comparing import Around
+from counterpoint.core.operations.foreign.comparing import ItemRows
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named
@@ -69,7 +69,7 @@ def _chunks(items: list[Item]) -> Iterator[list[Item]]:
 
 def _items(view: Reading, items: list[Item], top: Item | None) -> Iterator[ForeignItem]:
     names = tuple(item.id for item in items)
-    around = Around(view, names)
+    around = ItemRows(view, names)
     notes: dict[str, list[ForeignNote]] = {}
     for record in view.select(Record, item=names, order="number"):
         if not is_told_again(record.tags, record.body):

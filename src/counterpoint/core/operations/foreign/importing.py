@@ -19,9 +19,9 @@ from counterpoint.core.model.filters import Edit, Note
 from counterpoint.core.model.foreign import Arrival, Difference, ForeignItem, ForeignWork, Source
 from counterpoint.core.model.work import BODY_LIMIT, TITLE_LIMIT, Alias, Item
 from counterpoint.core.operations.foreign.comparing import (
-    Compared,
-    Here,
-    compared,
+    ItemComparison,
+    SourceItems,
+    compare_items,
     known_items,
     tags_of,
 )
@@ -31,19 +31,19 @@ from counterpoint.core.operations.plan_updates import ask_for
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of
-from counterpoint.core.operations.recording.unit import joined
+from counterpoint.core.operations.recording.unit import transaction
 from counterpoint.core.rules.planning.commands import command_line
 from counterpoint.core.rules.planning.foreign import (
-    Settled,
-    cleaned,
+    SettledWork,
+    clean_text,
     draft_below,
     drafts_of,
-    given_up,
+    list_given_up,
     settle,
     words_of,
 )
 from counterpoint.core.rules.planning.merging import ATTRIBUTE, FLAGS, GATES, last_of, notes_of
-from counterpoint.core.rules.planning.renaming import has_ids_of_its_own, renamed
+from counterpoint.core.rules.planning.renaming import has_ids_of_its_own, rename_items
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
@@ -80,14 +80,16 @@ class ForeignImports:
         arriving.write_down()
         return arriving.told(())
 
-    def _prepared(self, work: ForeignWork, source: Source, progress: Progress) -> _Arriving:
+    def _prepared(self, work: ForeignWork, source: Source, progress: Progress) -> _SourceImport:
         settled = settle(work)
         imported = self._here(settled, source)
         if imported.root is not None and not has_ids_of_its_own(work):
-            settled = settle(renamed(work, settled.items, known_items(self._context, imported)))
-        return _Arriving(self._context, settled, source, imported, progress)
+            settled = settle(
+                rename_items(work, settled.items, known_items(self._context, imported))
+            )
+        return _SourceImport(self._context, settled, source, imported, progress)
 
-    def _here(self, settled: Settled, source: Source) -> Here:
+    def _here(self, settled: SettledWork, source: Source) -> SourceItems:
         tool, prefix = settled.work.tool, _prefix(settled.work, source)
         key = source.name or settled.work.key
         with self._context.reading() as view:
@@ -106,7 +108,7 @@ class ForeignImports:
                         f"{taken} of another source of {tool} is {ids[taken]} already",
                         hint="Give this source a name of its own with `--as NAME`.",
                     )
-                return Here(None, {})
+                return SourceItems(None, {})
             origin = object_of(attributes_of(view, root.id).get(ATTRIBUTE)).get("place")
             own = {item for (item,) in view.cells(Item, ("id",), root=root.root)}
         if not source.name and origin != source.place:
@@ -116,17 +118,19 @@ class ForeignImports:
                 " that has moved here.",
             )
         # Other sources of the tool may have ids that begin alike.
-        return Here(root, {k: item for k, item in ids.items() if item in own or k in settled.items})
+        return SourceItems(
+            root, {k: item for k, item in ids.items() if item in own or k in settled.items}
+        )
 
 
 @dataclass(slots=True)
-class _Arriving:
+class _SourceImport:
     """One import under way."""
 
     context: Context
-    settled: Settled
+    settled: SettledWork
     source: Source
-    here: Here
+    here: SourceItems
     progress: Progress
     new: list[str] = field(init=False)
     records: int = 0
@@ -151,7 +155,7 @@ class _Arriving:
             kept=tuple(self.kept),
             gone=tuple(sorted(set(self.here.ids) - set(self.settled.items))),
             remarks=tuple(self.settled.remarks),
-            deadlocks=tuple(dict.fromkeys((*looked, *self.stuck, *given_up(self.settled)))),
+            deadlocks=tuple(dict.fromkeys((*looked, *self.stuck, *list_given_up(self.settled)))),
         )
 
     def looked(self) -> list[str]:
@@ -160,7 +164,7 @@ class _Arriving:
         for _, parent, draft in self._drafts():
             stuck += verbs.look(draft, parent)[1]
         new = set(self.new)
-        for difference in compared(self.context, self.settled, self.here, new):
+        for difference in compare_items(self.context, self.settled, self.here, new):
             self._tell(difference)
         tags_by_item = tags_of(self.context, self.here.ids.values())
         for name, item in self.settled.items.items():
@@ -229,7 +233,7 @@ class _Arriving:
             Draft(
                 kind="plan",
                 title=words_of(work.title)[:TITLE_LIMIT] or work.key,
-                body=cleaned(work.body)[:BODY_LIMIT],
+                body=clean_text(work.body)[:BODY_LIMIT],
                 aliases=((_scope_of_sources(work.tool), self.source.name or work.key),),
                 attributes={ATTRIBUTE: {"tool": work.tool, "place": self.source.place}},
                 children=draft_below(self.settled, aliases, attributes),
@@ -269,14 +273,14 @@ class _Arriving:
         self._connect(new)
         for name in self.settled.later(new):
             self._move(name, self.settled.items[name].state)
-        for difference in compared(self.context, self.settled, self.here, new):
+        for difference in compare_items(self.context, self.settled, self.here, new):
             self._apply(difference)
             self._count(1)
 
     def _connect(self, new: Collection[str]) -> None:
         """Let new items wait for what was made after them."""
         ids = self.here.ids
-        missing = compared(
+        missing = compare_items(
             self.context, self.settled, self.here, set(self.settled.items) - set(new)
         )
         for difference in missing:
@@ -284,7 +288,7 @@ class _Arriving:
             if lacking := tuple(sorted(needs - difference.needs)):
                 self._edit(difference.id, Edit(add_needs=lacking))
 
-    def _apply(self, difference: Compared) -> None:
+    def _apply(self, difference: ItemComparison) -> None:
         self._tell(difference)
         merged = difference.merged
         if not merged.names:
@@ -314,7 +318,7 @@ class _Arriving:
         elif not self._edit(difference.id, edit):
             del self.changed[-1]
 
-    def _bring_gates(self, difference: Compared) -> None:
+    def _bring_gates(self, difference: ItemComparison) -> None:
         """Ask of an item what the source asks of it now; each that is not taken over is told with what changes it, and told again."""
         merged, item = difference.merged, self.here.ids[difference.id]
         for name in [name for name in GATES if name in merged.fields]:
@@ -331,14 +335,14 @@ class _Arriving:
             self._leave_gate(difference, name, value, why)
         self.changed[-1] = replace(self.changed[-1], fields=merged.names)
 
-    def _leave_gate(self, difference: Compared, name: str, value: Any, why: str) -> None:
+    def _leave_gate(self, difference: ItemComparison, name: str, value: Any, why: str) -> None:
         """Tell what the source asks of an item otherwise than it is asked here, and what changes that."""
         item = Items(self.context).get(self.here.ids[difference.id])
         cure = _cure(item, name, value)
         untaken = Difference(id=difference.id, item=item.id, fields=(name,), why=f"{why}{cure}")
         self.kept.append(untaken)
 
-    def _reason_to_leave(self, difference: Compared, name: str, value: object) -> str:
+    def _reason_to_leave(self, difference: ItemComparison, name: str, value: object) -> str:
         """Return why what is asked of an item stays as it is here; empty if it may change."""
         item = Items(self.context).get(self.here.ids[difference.id])
         if item.is_closed:
@@ -357,7 +361,7 @@ class _Arriving:
         else:
             Items(self.context).edit(item, Edit(**{name: value}))
 
-    def _told_last(self, difference: Compared) -> dict[str, Json]:
+    def _told_last(self, difference: ItemComparison) -> dict[str, Json]:
         """Return the attribute of an item with what came last now."""
         return {
             ATTRIBUTE: {
@@ -366,7 +370,7 @@ class _Arriving:
             }
         }
 
-    def _tell(self, difference: Compared) -> None:
+    def _tell(self, difference: ItemComparison) -> None:
         item = self.here.ids[difference.id]
         why = "changed there and here; it is as it was here"
         if fields := tuple(name for name in difference.merged.conflicts if name not in GATES):
@@ -417,7 +421,7 @@ class _Arriving:
         verbs = Journal(self.context)
         for start in range(0, len(new_notes), _CHUNK):
             some = new_notes[start : start + _CHUNK]
-            with joined(self.context):
+            with transaction(self.context):
                 for note in some:
                     verbs.append(note)
             self.records += len(some)

@@ -17,31 +17,37 @@ from counterpoint.core.model.models.asking import Answer, Provider, Question, To
 from counterpoint.core.model.models.configured import Modelling
 from counterpoint.core.model.models.uses import KeptAnswer
 from counterpoint.core.model.rows import REDACTED
-from counterpoint.core.operations.models.keeping import Asked, Landed, keep
+from counterpoint.core.operations.models.keeping import Landed, UseDraft, record_use
 from counterpoint.core.operations.models.reserving import Reservation, set_aside
 from counterpoint.core.operations.models.spending import (
-    Asking,
-    Hearing,
-    Trying,
-    passing,
+    AnswerListener,
+    ProviderBreakers,
+    RetryOrder,
+    ask_with_retries,
+    load_trusted,
+    pass_breaker,
     refuse_early,
-    tried,
-    trusted,
 )
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unallowed import find_trusted
 from counterpoint.core.operations.trust.derived_keys import DerivedKeys
-from counterpoint.core.ports.circuits import resting
+from counterpoint.core.ports.circuits import rest_reason
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.limits import cost, costs_nothing, most, price_of, sized
+from counterpoint.core.rules.models.limits import (
+    cost,
+    costs_nothing,
+    estimate_tokens,
+    max_cost,
+    price_of,
+)
 from counterpoint.core.rules.models.prices import PRICES
-from counterpoint.core.rules.models.trying import (
-    Standing,
+from counterpoint.core.rules.models.provider_order import (
+    ProviderOrder,
     first_of,
-    in_order,
+    get_provider,
     is_kept,
-    named,
+    order_providers,
     textless,
 )
 from counterpoint.core.rules.trust.commands import models_loosened
@@ -78,13 +84,13 @@ class ModelVerbs:
             for candidate in self._context.ports.models().providers()
         )
 
-    def standing(self) -> Standing:
+    def standing(self) -> ProviderOrder:
         """Return who there is, and who can be asked, each in the order in which they are; MalformedDocument."""
         try:
             order = self.said().order
         except NotTrusted:
             order = ()
-        return in_order(self.providers(), order)
+        return order_providers(self.providers(), order)
 
     def find_kept(self, question: Question) -> Answer | None:
         """Return the answer that is kept for a question that names its provider; None without one."""
@@ -128,7 +134,7 @@ class ModelVerbs:
             if is_kept(question) and settings.cache_seconds
             else ""
         )
-        use = Asked(
+        use = UseDraft(
             provider=provider.name,
             model=question.model,
             purpose=question.purpose,
@@ -139,9 +145,9 @@ class ModelVerbs:
         )
         kept_answer = self._kept(name) if name else None
         if kept_answer is not None:
-            keep(context, replace(use, status="kept", answer=kept_answer))
+            record_use(context, replace(use, status="kept", answer=kept_answer))
             return kept_answer
-        heard = Hearing(provider.name, watch, listen)
+        heard = AnswerListener(provider.name, watch, listen)
         with self._set_aside(question, provider, settings) as reserved:
             use = replace(use, reserved=reserved)
             return self._asked(_Order(question, provider, settings, name), use, heard)
@@ -156,11 +162,11 @@ class ModelVerbs:
         if costs_nothing(provider, question.model or provider.model, settings.prices):
             return provider, 0
         price = price_of(question.model or provider.model, settings.prices, PRICES)
-        return provider, None if price is None else most(price, question)
+        return provider, None if price is None else max_cost(price, question)
 
     def said(self) -> Modelling:
         """Return what the configuration says of models, as far as it counts; NotTrusted, MalformedDocument."""
-        return trusted(
+        return load_trusted(
             self._context, lambda settings: models_loosened(settings.models) is not None
         ).models
 
@@ -170,7 +176,7 @@ class ModelVerbs:
             settings = self.said()
         except NotTrusted as fault:
             return replace(provider, reason=fault.message)
-        reason, rests = resting(self._asking.circuit(provider.name).circuit())
+        reason, rests = rest_reason(self._asking.circuit(provider.name).circuit())
         priced = provider.is_free or price_of(provider.model, settings.prices, PRICES) is not None
         if not rests and not priced:
             reason = f"no price of {provider.model or 'its model'} is known"
@@ -179,9 +185,9 @@ class ModelVerbs:
     def _chosen(self, question: Question, settings: Modelling) -> Provider:
         if question.provider:
             providers = self._context.ports.models().providers()
-            provider = named(question.provider, providers)
+            provider = get_provider(question.provider, providers)
         else:
-            provider = first_of(in_order(self.providers(), settings.order))
+            provider = first_of(order_providers(self.providers(), settings.order))
         if not provider.command or self._context.ports.checking is None:
             return provider
         with self._context.reading() as view:
@@ -200,15 +206,15 @@ class ModelVerbs:
                 f"no price of the model {question.model[:80]!r} is known, so that no limit could be held",
                 hint="Ask another model, or have a person write its price into counterpoint.toml and run `counterpoint trust`.",
             )
-        return set_aside(self._context, settings, most(price, question), question.limit_micros)
+        return set_aside(self._context, settings, max_cost(price, question), question.limit_micros)
 
-    def _asked(self, order: _Order, use: Asked, heard: Hearing) -> Answer:
+    def _asked(self, order: _Order, use: UseDraft, heard: AnswerListener) -> Answer:
         """Ask until there is an answer, or it is given up, and write that down."""
         context, question = self._context, order.question
         pause = context.ports.models().pause
-        done = tried(
+        done = ask_with_retries(
             context,
-            Trying(
+            RetryOrder(
                 asked=use,
                 seconds=question.timeout,
                 attempt=lambda seconds_left: self._tried(
@@ -222,16 +228,16 @@ class ModelVerbs:
         answer = cast("Answer", done.answer)
         fault = textless(answer, question)
         if fault is not None:
-            keep(context, replace(done, status="failed", fault=fault.code, landed=None))
+            record_use(context, replace(done, status="failed", fault=fault.code, landed=None))
             raise fault
-        keep(context, replace(done, name=order.name, seconds=order.said.cache_seconds))
+        record_use(context, replace(done, name=order.name, seconds=order.said.cache_seconds))
         return answer
 
-    def _tried(self, question: Question, order: _Order, heard: Hearing) -> Answer:
+    def _tried(self, question: Question, order: _Order, heard: AnswerListener) -> Answer:
         """Return what one try answers, with what it cost."""
         provider = order.provider
         is_usual = question.model in {provider.model, *provider.models}
-        with passing(self._context, provider.name, is_usual=is_usual):
+        with pass_breaker(self._context, provider.name, is_usual=is_usual):
             answer = self._context.ports.models().ask(provider, question, heard)
         price = price_of(question.model, order.said.prices, PRICES)
         is_free = costs_nothing(provider, question.model, order.said.prices)
@@ -241,7 +247,7 @@ class ModelVerbs:
         tokens = (
             tokens_told
             if tokens_told.input or tokens_told.output
-            else sized(question, len(answer.text.encode()))
+            else estimate_tokens(question, len(answer.text.encode()))
         )
         return replace(answer, cost_micros=cost(price, tokens))
 
@@ -251,7 +257,7 @@ class ModelVerbs:
         is_free = costs_nothing(order.provider, order.question.model, order.said.prices)
         if is_free or price is None:
             return 0
-        return cost(price, sized(order.question, characters))
+        return cost(price, estimate_tokens(order.question, characters))
 
     def _name_of(self, question: Question, provider: Provider) -> str:
         """Return the name under which an answer is kept, by everything that it depends on; empty where the signer is away."""
@@ -291,5 +297,5 @@ class ModelVerbs:
         )
 
     @property
-    def _asking(self) -> Asking:
-        return self._context.ports.remember(Asking)
+    def _asking(self) -> ProviderBreakers:
+        return self._context.ports.remember(ProviderBreakers)

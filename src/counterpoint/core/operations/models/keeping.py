@@ -31,7 +31,7 @@ Landed = Callable[[Change, Answer], None]
 
 
 @frozen
-class Asked:
+class UseDraft:
     """How it went: who was asked for what, what came of it, and how often it was tried since when.
 
     answer: also where it failed, if it is paid for and has no text. fault: the code of what failed. name: under which the answer is kept, for so many seconds; empty if it is not.
@@ -55,7 +55,7 @@ class Asked:
     reserved: Reservation | None = None
 
 
-def keep(context: Context, draft: Asked) -> ModelUse:
+def record_use(context: Context, draft: UseDraft) -> ModelUse:
     """Write down a use of a model, in a transaction of its own; return it."""
     alone = replace(context, unit=None)
     with recording(alone, "model.asked", draft.item) as change:
@@ -76,7 +76,7 @@ def keep(context: Context, draft: Asked) -> ModelUse:
     return use
 
 
-def _use(change: Change, draft: Asked) -> ModelUse:
+def _use(change: Change, draft: UseDraft) -> ModelUse:
     answer, actor = draft.answer, change.context.caller.actor
     paid = answer if draft.status != "kept" else None
     return change.masked(
@@ -136,7 +136,7 @@ def _add(change: Change, use: ModelUse) -> None:
     )
 
 
-def _keep_answer(change: Change, draft: Asked, answer: Answer) -> None:
+def _keep_answer(change: Change, draft: UseDraft, answer: Answer) -> None:
     """Keep an answer in the place of one before, and take some away that nobody may use any more."""
     view = change.writing
     for old in view.select(KeptAnswer, order="expires_at", limit=_FEW):

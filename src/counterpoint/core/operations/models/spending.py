@@ -1,6 +1,6 @@
 """Limits, breakers and tries of whatever is asked outside and may cost something.
 
-Rule 1: what may be spent is set aside before it is asked (`reserving.py`). Rule 2: what was busy is tried again as `trying.py` says, and
+Rule 1: what may be spent is set aside before it is asked (`reserving.py`). Rule 2: what was busy is tried again as `provider_order.py` says, and
 written down however it ends. Rule 3: what a configuration loosens counts as a person trusted it.
 """
 
@@ -18,14 +18,14 @@ from counterpoint.core.model.models.uses import UseStatus
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.models.keeping import Asked, keep
+from counterpoint.core.operations.models.keeping import UseDraft, record_use
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unallowed import refuse_untrusted
 from counterpoint.core.ports.circuits import Breaker
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.trying import is_against, wait
+from counterpoint.core.rules.models.provider_order import is_against, retry_delay
 from counterpoint.kernel.clock import elapsed_ms
 from counterpoint.kernel.errors import (
     CircuitOpen,
@@ -41,7 +41,7 @@ _STEP: Final = 400
 
 
 @dataclass(slots=True)
-class Asking:
+class ProviderBreakers:
     """What this process knows of providers: who fails."""
 
     circuits: dict[str, Breaker] = field(default_factory=dict[str, Breaker])
@@ -53,7 +53,7 @@ class Asking:
             return self.circuits.setdefault(provider, Breaker(what=provider))
 
 
-class Hearing:
+class AnswerListener:
     """What hears an answer come, and tells whoever waits how it gets on; that may end it."""
 
     def __init__(self, provider: str, watch: Watch | None, listen: Listen | None) -> None:
@@ -99,7 +99,7 @@ def refuse_early(context: Context, item: str) -> None:
         session.refuse_ended()
 
 
-def trusted(context: Context, loosens: Callable[[Checking], bool]) -> Checking:
+def load_trusted(context: Context, loosens: Callable[[Checking], bool]) -> Checking:
     """Return what the configuration says, as far as it counts; NotTrusted, MalformedDocument. loosens: whether the part that is wanted takes trust."""
     ports = context.ports
     if ports.checking is None:
@@ -113,22 +113,22 @@ def trusted(context: Context, loosens: Callable[[Checking], bool]) -> Checking:
 
 
 @frozen
-class Trying:
+class RetryOrder:
     """What is tried within so many seconds.
 
     attempt: makes one try in at most so many of them; pause: waits before another one. lost: answers what a try comes to that was given up after so
     many characters of its answer, in millionths of a dollar.
     """
 
-    asked: Asked
+    asked: UseDraft
     seconds: float
     attempt: Callable[[float], Answer]
     pause: Callable[[float], None]
-    heard: Hearing
+    heard: AnswerListener
     lost: Callable[[int], int] = field(default=lambda _: 0)
 
 
-def tried(context: Context, order: Trying) -> Asked:
+def ask_with_retries(context: Context, order: RetryOrder) -> UseDraft:
     """Return what came of asking until there was an answer; if it is given up that is written down, and raised."""
     attempts, lost, is_out = 0, 0, False
     use, began = order.asked, order.asked.began
@@ -145,7 +145,7 @@ def tried(context: Context, order: Trying) -> Asked:
             except ProviderFailed as fault:
                 lost += _lost(order, fault)
                 is_out = False
-                seconds = wait(fault, attempts, left(), secrets.randbelow(1000) / 1000)
+                seconds = retry_delay(fault, attempts, left(), secrets.randbelow(1000) / 1000)
                 if seconds is None:
                     raise
                 order.heard.again(fault, seconds)
@@ -157,12 +157,14 @@ def tried(context: Context, order: Trying) -> Asked:
         status: UseStatus = "failed" if is_failed else "cancelled"
         # Who was not even asked is no use of it.
         if attempts > 1 or not isinstance(fault, CircuitOpen):
-            keep(context, replace(use, status=status, fault=code, attempts=attempts, lost=lost))
+            record_use(
+                context, replace(use, status=status, fault=code, attempts=attempts, lost=lost)
+            )
         raise
     return replace(use, attempts=attempts, answer=answer, lost=lost)
 
 
-def _lost(order: Trying, fault: BaseException) -> int:
+def _lost(order: RetryOrder, fault: BaseException) -> int:
     """Return what a try comes to that ended so: whoever goes in the middle, or hears half of it, is billed for what was said."""
     heard = order.heard.heard
     is_late = isinstance(fault, ProviderTimedOut)
@@ -173,9 +175,9 @@ def _lost(order: Trying, fault: BaseException) -> int:
 
 
 @contextmanager
-def passing(context: Context, what: str, *, is_usual: bool = True) -> Generator[None]:
+def pass_breaker(context: Context, what: str, *, is_usual: bool = True) -> Generator[None]:
     """Make a try behind the breaker of a provider; CircuitOpen while that is open. is_usual: whether one of its own models is asked."""
-    with context.ports.remember(Asking).circuit(what).passing() as permit:
+    with context.ports.remember(ProviderBreakers).circuit(what).passing() as permit:
         try:
             yield
         except ProviderFailed as fault:

@@ -24,7 +24,7 @@ from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.facets import give_name, set_attributes
 from counterpoint.core.operations.recording.links import depend, next_position
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.drafting import Planned, refuse_misplaced
+from counterpoint.core.rules.drafting import PlannedItem, refuse_misplaced
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict, InvalidInput
 
@@ -45,9 +45,9 @@ def holder_of(view: Reading, parent: str, draft: Draft) -> Item | None:
 
 def put_items(
     change: Change,
-    planned: Sequence[Planned],
+    planned: Sequence[PlannedItem],
     items: list[Item],
-    batch: Sequence[Planned],
+    batch: Sequence[PlannedItem],
     parent: str,
     *,
     first: int = 0,
@@ -82,7 +82,7 @@ def _item(
     change: Change,
     project: Project,
     number: int,
-    planned: Planned,
+    planned: PlannedItem,
     above: Item | None,
     position: int,
 ) -> Item:
@@ -169,7 +169,7 @@ def _gates_of(change: Change, item: Item, draft: Draft) -> list[Gate]:
 
 
 def put_edges(
-    change: Change, planned: Sequence[Planned], names: Sequence[str], batch: range
+    change: Change, planned: Sequence[PlannedItem], names: Sequence[str], batch: range
 ) -> None:
     """Let some items of a plan wait for others of it: `plan_of` has ruled out circles."""
     for index in batch:
@@ -180,7 +180,7 @@ def put_edges(
 
 
 def wait_outside(
-    change: Change, planned: Sequence[Planned], items: Sequence[Item], *, is_known: bool
+    change: Change, planned: Sequence[PlannedItem], items: Sequence[Item], *, is_known: bool
 ) -> None:
     """Let items of a plan wait for what is outside of it. is_known: whether each is asked for a circle."""
     for index, part in enumerate(planned):

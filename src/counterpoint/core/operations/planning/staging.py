@@ -47,7 +47,7 @@ from counterpoint.core.operations.recording.links import (
 from counterpoint.core.operations.recording.moves import close_when_done
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.drafting import Planned
+from counterpoint.core.rules.drafting import PlannedItem
 from counterpoint.kernel.clock import Timestamp, later
 from counterpoint.kernel.errors import CounterpointError, StaleVersion
 
@@ -84,7 +84,7 @@ class Stager:
     """
 
     context: Context
-    planned: Sequence[Planned]
+    planned: Sequence[PlannedItem]
     parent: str
     made: list[Item] = field(init=False, default_factory=list[Item])
     _names: list[str] = field(init=False, default_factory=list[str])

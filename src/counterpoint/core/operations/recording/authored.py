@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Final
 
-from counterpoint.core.ledger.merkle import Frontier, extended
+from counterpoint.core.ledger.merkle import Frontier, extend_with_proof
 from counterpoint.core.model.trust.writers import WriterGrowth, WriterSignature
 from counterpoint.kernel.frozen import mutable
 
@@ -47,7 +47,7 @@ class OpenRange:
 
     def asked(self) -> tuple[WriterGrowth, Frontier]:
         """Return what a signer is asked for, and the edge when it has signed that."""
-        edge, proof = extended(self.signed, self.leaves)
+        edge, proof = extend_with_proof(self.signed, self.leaves)
         growth = WriterGrowth(
             writer=self.writer,
             first=self.first,

@@ -37,7 +37,7 @@ def authority_of(view: Reading, context: Context, *, beside_unseen: bool = False
     )
 
 
-def unsigned(context: Context) -> Context:
+def without_signature(context: Context) -> Context:
     """Return a context with its caller as he is without his signature, for what that cannot allow."""
     caller = context.caller
     process = caller.origin.process
@@ -48,7 +48,7 @@ def unsigned(context: Context) -> Context:
     )
 
 
-def acting(change: Change) -> Authority:
+def caller_authority(change: Change) -> Authority:
     """Return as what the caller of a change acts; looked for once, since all agents of this boot are asked about."""
     if change.authority is None:
         change.authority = authority_of(change.writing, change.context)
@@ -57,7 +57,7 @@ def acting(change: Change) -> Authority:
 
 def refuse_agent(change: Change, act: str, instead: Act | str) -> None:
     """Raise Forbidden unless it is a person who acts, as far as anything tells."""
-    if acting(change) not in PEOPLE:
+    if caller_authority(change) not in PEOPLE:
         raise refusal(change.writing, change.context, act, instead)
 
 
@@ -105,7 +105,7 @@ def refuse_unsigned_act(change: Change, act: str, instead: Act | str) -> None:
     """Raise Forbidden unless a person acts, and signs where anybody has a key."""
     refuse_agent(change, act, instead)
     is_asked = change.writing.exists(Key, revoked_at="")
-    if is_asked and acting(change) == "person":
+    if is_asked and caller_authority(change) == "person":
         raise Forbidden(
             f"people sign here: without a signature nobody can {act}",
             hint="Run this in a terminal, with a key that is in force; `counterpoint key list` tells whose are.",
@@ -115,7 +115,7 @@ def refuse_unsigned_act(change: Change, act: str, instead: Act | str) -> None:
 def refuse_untold(change: Change, act: str, instead: Act | str) -> None:
     """Raise Forbidden to whoever may be any agent that is known, and to what a server has started."""
     context = change.context
-    authority = acting(change)
+    authority = caller_authority(change)
     is_untold = authority == "agent" and context.caller.actor.kind != "agent"
     if authority == "nobody" or (is_untold and not _is_known(change.writing, context)):
         raise refusal(change.writing, context, act, instead)
@@ -154,7 +154,7 @@ def _may_sign(view: Reading, context: Context) -> bool:
     """Return whether a key is in force, or the first may be made by whoever asks."""
     if view.exists(Key, revoked_at=""):
         return True
-    return not view.exists(Key) and may_bring_first_key(view, unsigned(context))
+    return not view.exists(Key) and may_bring_first_key(view, without_signature(context))
 
 
 def way_past_doubt(view: Reading, context: Context) -> str:

@@ -39,8 +39,8 @@ from counterpoint.core.operations.recording.confirming import (
 )
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Append, Filter, Patch, Salted, Writing
-from counterpoint.core.rules.claims import standing
-from counterpoint.core.rules.planning.ending import disturbed
+from counterpoint.core.rules.claims import principal_id_of
+from counterpoint.core.rules.planning.ending import list_disturbed_items
 from counterpoint.core.rules.secrets import is_plain, mask_json
 from counterpoint.core.rules.sessions import is_news, may_write
 from counterpoint.kernel import canonical
@@ -122,12 +122,12 @@ class Change:
     def put(self, noun: Noun) -> None:
         """Write a row: only the changed columns if it was read here before."""
         kind = type(noun)
-        clean = masked(noun, self.context.ports.secrets)
+        clean = mask_row(noun, self.context.ports.secrets)
         key: dict[str, Any] = {name: getattr(noun, name) for name in kind.key[1:]}
         row_key = kind.table, tuple(key.values())
         before = self._seen.get(row_key)
         if kind in _WATCHED and self.context.ports.under_way.free != self.writing.project:
-            for item in disturbed(before, clean):
+            for item in list_disturbed_items(before, clean):
                 self.refuse_closing(item)
         elif kind is Ending:
             self.context.ports.under_way.write()
@@ -286,7 +286,7 @@ class Change:
                 details=Prose(""),
                 purpose="connection",
                 writer="" if caller.own_seat == actor.session else caller.own_seat,
-                principal=standing(actor),
+                principal=principal_id_of(actor),
                 capability=caller.capability,
                 active_at=self.now,
                 entered=0 if caller.own_seat == actor.session else self.writing.head().size,
@@ -330,9 +330,9 @@ class Change:
             )
         # Who is not attested only gave another name, which is a label.
         is_label = caller.actor.kind != "agent" or caller.actor.principal is None
-        if is_label or session.principal == standing(caller.actor):
+        if is_label or session.principal == principal_id_of(caller.actor):
             return session
-        after = replace(session, principal=standing(caller.actor), active_at=self.now)
+        after = replace(session, principal=principal_id_of(caller.actor), active_at=self.now)
         self.keep_connection()
         self._succeed_itself()
         self.put(after)
@@ -348,7 +348,7 @@ class Change:
             Session, capability=caller.capability, order="started_at desc,id desc", limit=1
         )
         # Who has the last of them has done this when he first came.
-        if last and last[0].principal != standing(caller.actor):
+        if last and last[0].principal != principal_id_of(caller.actor):
             for session in self.select(Session, capability=caller.capability):
                 self.inherit(session, is_whole=True)
 
@@ -358,7 +358,7 @@ class Change:
         is_whole: whether it is he, started again. What that costs does not grow with what he did.
         """
         actor, before = self.context.caller.actor, session.principal
-        own_principal = standing(actor)
+        own_principal = principal_id_of(actor)
         if actor.kind != "agent" or before == own_principal:
             return
         self.add_facts(succeeds=before)
@@ -452,13 +452,13 @@ class Change:
 
     def masked(self, noun: N) -> N:
         """Return a row as it may be written; InvalidInput if a secret stands in its key."""
-        return masked(noun, self.context.ports.secrets)
+        return mask_row(noun, self.context.ports.secrets)
 
     def _clean(self, value: Any) -> Any:
         return mask_json(value, self.context.ports.secrets)
 
 
-def masked(noun: N, secrets: frozenset[str]) -> N:
+def mask_row(noun: N, secrets: frozenset[str]) -> N:
     """Return a row as it may be written, without secrets; InvalidInput if one stands in its key."""
     text_columns = masked_columns(type(noun))
     values: list[Any] = [getattr(noun, name) for name, _, _ in text_columns]

@@ -15,10 +15,10 @@ from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import DEFAULT_GRACE_SECONDS, DEFAULT_LEASE_SECONDS
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.operations.recording.authored import Authored
+from counterpoint.core.operations.recording.commitment_cache import CommitmentCache
 from counterpoint.core.operations.recording.known.under_way import UnderWay
 from counterpoint.core.operations.recording.last_reads import LastReads
 from counterpoint.core.operations.recording.leases import Leases
-from counterpoint.core.operations.recording.sharing import Sharing
 from counterpoint.core.ports.embedding import (
     OpenEmbedder,
     OpenEmbeddings,
@@ -141,7 +141,7 @@ class Ports:
     cosigned: Cosigned = none_cosigned
     embedder: OpenEmbedder = no_embedder
     embeddings: OpenEmbeddings = no_embeddings
-    sharing: Sharing = field(default_factory=Sharing)
+    sharing: CommitmentCache = field(default_factory=CommitmentCache)
     under_way: UnderWay = field(default_factory=UnderWay)
     authored: Authored = field(default_factory=Authored)
     last_reads: LastReads = field(default_factory=LastReads)

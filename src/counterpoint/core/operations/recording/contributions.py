@@ -20,12 +20,12 @@ from counterpoint.core.model.identity import Connection, Contribution, Part, Suc
 from counterpoint.core.model.journal import Outcome, Submission
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item, Project
-from counterpoint.core.operations.recording.authority import acting, refuse_untold, way_on
+from counterpoint.core.operations.recording.authority import caller_authority, refuse_untold, way_on
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.claims import NO_PAST, Dependence, Past, dependence, standing
+from counterpoint.core.rules.claims import NO_PAST, Dependence, Past, dependence, principal_id_of
 from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE, may_loosen_all
 from counterpoint.core.rules.trust.independence import (
     asked_of,
@@ -62,7 +62,7 @@ _ASKED: Final[dict[Independence, str]] = {
 def contribute(change: Change, item: str) -> None:
     """Write down that the caller has a part in an item, and so in all above it."""
     caller = change.context.caller
-    principal = standing(caller.actor)
+    principal = principal_id_of(caller.actor)
     if caller.connection is not None and caller.connection.id != principal:
         _host(change, line_of(change, item), caller.connection.id)
     for ancestor in line_of(change, item):
@@ -77,7 +77,7 @@ def note_part(change: Change, item: str, *, below: str = "") -> None:
     below: where to stop; whoever says so takes that up later.
     """
     caller = change.context.caller
-    actor, principal = caller.actor, standing(caller.actor)
+    actor, principal = caller.actor, principal_id_of(caller.actor)
     line = [*takewhile(lambda ancestor: ancestor.id != below, line_of(change, item))]
     marks = _marks_in(change, line)
     loosened = next((mark for mark in marks if mark.how == "loosened"), None)
@@ -114,12 +114,12 @@ def inherit(change: Change, item: str, above: str) -> None:
 def carry_marks(change: Change, item: str, above: str) -> None:
     """Let whoever loosened what an item stood below not do it where it stands now either."""
     over = {ancestor.id for ancestor in line_of(change, item)}
-    for mark in loosened_over(change.writing, above):
+    for mark in list_relaxations(change.writing, above):
         if mark.item not in over:
             _note(change, item, mark.principal, "loosened")
 
 
-def loosened_over(view: Reading, item: str) -> list[Contribution]:
+def list_relaxations(view: Reading, item: str) -> list[Contribution]:
     """Return the marks of whoever loosened an item, or anything above it."""
     return [
         mark
@@ -128,13 +128,13 @@ def loosened_over(view: Reading, item: str) -> list[Contribution]:
     ]
 
 
-def mark_loosened(change: Change, item: str) -> None:
+def mark_relaxed(change: Change, item: str) -> None:
     """Write down that the caller made an item easier to finish or to begin; people do no work of agents."""
-    if acting(change) not in PEOPLE:
-        _note(change, item, standing(change.context.caller.actor), "loosened")
+    if caller_authority(change) not in PEOPLE:
+        _note(change, item, principal_id_of(change.context.caller.actor), "loosened")
 
 
-def loosen_project(change: Change, act: str) -> None:
+def relax_project(change: Change, act: str) -> None:
     """Pass who may take away what a project asks of all work, as the same of an item; Forbidden.
 
     act: what he would do, as in `take gates from`. The mark is one of all work of the project.
@@ -145,15 +145,15 @@ def loosen_project(change: Change, act: str) -> None:
         has_worked = change.writing.exists(Contribution, principal=principals, how="worked")
         policy = change.get(Project).reviews
         is_sure = policy != "person" or suffices(independence(caller.actor, ()), policy)
-        if not is_sure or not may_loosen_all(acting(change), has_worked=has_worked):
+        if not is_sure or not may_loosen_all(caller_authority(change), has_worked=has_worked):
             raise Forbidden(
                 f"work has begun: {caller.actor.name} cannot {act} this project",
                 hint=f"{Act.CONFIGURE}.",
             )
-    mark_loosened(change, PROJECT)
+    mark_relaxed(change, PROJECT)
 
 
-def loosen(
+def relax(
     change: Change, item: str, act: str, *, opens: bool = False, instead: Act = Act.WAIVE
 ) -> Independence:
     """Return how surely a caller who would loosen an item has no part in it; Forbidden if he may not.
@@ -165,12 +165,12 @@ def loosen(
     counts = change.get(Project).reviews == "person" and (opens or has_begun)
     certainty = refuse_own(change, item, act, instead, counts=counts)
     caller = change.context.caller
-    if has_begun and acting(change) not in ENTITLED:
+    if has_begun and caller_authority(change) not in ENTITLED:
         raise Forbidden(
             f"work on {item} has begun: {caller.actor.name} cannot {act} it",
             hint=way_on(change.writing, change.context, instead),
         )
-    mark_loosened(change, item)
+    mark_relaxed(change, item)
     return certainty
 
 
@@ -191,7 +191,7 @@ def refuse_own(
         *change.select(Submission, item=item),
     ]
     sessions = {mark.session for mark in marks}
-    policy = asked_of(change.get(Project).reviews, acting(change))
+    policy = asked_of(change.get(Project).reviews, caller_authority(change))
     past = past_of(change, change.get(Item, item)) if parts else NO_PAST
     own, boot = caller.connection, caller.origin.boot
     why = dependence(caller.actor, parts, sessions, own, others, past=past, boot=boot)
@@ -285,7 +285,7 @@ def past_of(change: Change, item: Item) -> Past:
     caller = change.context.caller
     formers: dict[str, bool] = {}
     sessions: set[str] = set()
-    waiting = {standing(caller.actor)}
+    waiting = {principal_id_of(caller.actor)}
     if caller.actor.is_signed and caller.origin.process is not None:
         formers[caller.origin.process.id] = True
         waiting.add(caller.origin.process.id)
@@ -317,7 +317,7 @@ def _marks_in(change: Change, line: Sequence[Item]) -> list[Contribution]:
 
 def selves(caller: Caller) -> tuple[str, ...]:
     """Return a caller's principal, and the process that hosts it."""
-    principal = standing(caller.actor)
+    principal = principal_id_of(caller.actor)
     return principal, caller.connection.id if caller.connection else principal
 
 

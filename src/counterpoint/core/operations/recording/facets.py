@@ -46,7 +46,7 @@ def attributes_of(view: Reading, item: str) -> dict[str, Json]:
     return {attribute.name: value_of(attribute) for attribute in view.select(Attribute, item=item)}
 
 
-def kept_object(view: Reading, item: str, name: str) -> dict[str, Json]:
+def attribute_object(view: Reading, item: str, name: str) -> dict[str, Json]:
     """Return a value kept with an item that is an object; empty if it is none, or was redacted."""
     attribute = view.find(Attribute, item, name)
     return canonical.object_of(value_of(attribute)) if attribute else {}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from os.path import relpath
 from typing import Final
 
-from counterpoint.core.ledger.entry import load_fields, referred
+from counterpoint.core.ledger.entry import load_fields, parse_reference
 from counterpoint.core.model.answers import Release
 from counterpoint.core.model.evidence import Snapshot
 from counterpoint.core.model.filters import Handover
@@ -15,12 +15,12 @@ from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.connection_sessions import refuse_foreign_claims
 from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.facets import line_of
-from counterpoint.core.operations.recording.held import live_claims
-from counterpoint.core.operations.recording.moves import give_back, touched
-from counterpoint.core.operations.recording.seats import refuse_strange
+from counterpoint.core.operations.recording.moves import bump_version, give_back
+from counterpoint.core.operations.recording.resumable_sessions import live_claims
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.evidence import files_text
 from counterpoint.core.rules.readiness import LEFT_OUT
@@ -86,7 +86,7 @@ def let_go(change: Change, session: str) -> tuple[Claim, ...]:
 def refuse_loss(change: Change, session: Session, why: Reason) -> None:
     """Raise AlreadyClaimed if a session that is to end holds what the caller may only take up."""
     if why not in OWN:
-        refuse_strange(change, live_claims(change.writing, session.id))
+        refuse_foreign_claims(change, live_claims(change.writing, session.id))
 
 
 def take_over(change: Change, claim: Claim, anew: Snapshot | None = None) -> Claim:
@@ -97,12 +97,12 @@ def take_over(change: Change, claim: Claim, anew: Snapshot | None = None) -> Cla
     item, usual = change.get(Item, claim.item), change.context.ports.lease_seconds
     change.get(Claim, item.id)
     first = (
-        begun_with(change, item, claim, anew, is_begun=False)
+        make_start_point(change, item, claim, anew, is_begun=False)
         if anew
         else change.get(StartPoint, item.id, claim.token)
     )
     taken, _ = make_claim(change, item.id, claim, usual, first)
-    change.put(touched(change, replace(item, assignee=taken.agent)))
+    change.put(bump_version(change, replace(item, assignee=taken.agent)))
     return taken
 
 
@@ -134,7 +134,7 @@ def make_claim(
     return claim, point
 
 
-def begun_with(
+def make_start_point(
     change: Change, item: Item, before: Claim | None, tree_state: Snapshot, *, is_begun: bool
 ) -> StartPoint:
     """Return what the work of an item began with: the tree as it is here, or as it was when the item was last open.
@@ -212,7 +212,7 @@ def find_ending(view: Reading, item: str) -> GivenUp | None:
             facts = entry.get("f", {})
             if facts.get("moved", ("",))[-1] != part.status:
                 continue
-            reason = referred(facts.get("reason"))
+            reason = parse_reference(facts.get("reason"))
             return GivenUp(
                 item=item,
                 part=part.id,

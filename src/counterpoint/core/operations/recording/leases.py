@@ -51,6 +51,6 @@ def due_at(claim: Claim, usual: int) -> Timestamp:
     return later(claim.leased_until, -min(usual, claim.seconds) // 2)
 
 
-def extended(claim: Claim, now: Timestamp, usual: int) -> Timestamp:
+def extend_lease(claim: Claim, now: Timestamp, usual: int) -> Timestamp:
     """Return until when a lease runs that is renewed now."""
     return max(claim.ends(now), later(now, min(usual, claim.seconds)))

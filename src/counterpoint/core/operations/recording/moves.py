@@ -23,18 +23,21 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Gate, Item, Project
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.connection_sessions import (
+    refuse_ending,
+    refuse_foreign_claims,
+)
 from counterpoint.core.operations.recording.contributions import (
     contribute,
-    loosen,
     note_part,
     refuse_own,
+    relax,
 )
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.guards import trace
 from counterpoint.core.operations.recording.links import obstruct, release, shift
-from counterpoint.core.operations.recording.seats import refuse_ending, refuse_strange
 from counterpoint.core.operations.recording.unallowed import find_unallowed, way_to_run
-from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.claims import principal_id_of
 from counterpoint.core.rules.trust.moves import asks
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
@@ -93,7 +96,7 @@ def follow(
         above and below it is somebody else's to do (closing/ending.py).
     """
     states = item.states
-    after = touched(change, item.moved(states.named(status), change.now))
+    after = bump_version(change, item.moved(states.named(status), change.now))
     change.put(after)
     if states.traced:
         trace(change, item, after, reason)
@@ -128,7 +131,7 @@ def give_back(change: Change, item: Item) -> Item:
     return item
 
 
-def touched(change: Change, item: Item) -> Item:
+def bump_version(change: Change, item: Item) -> Item:
     """Return the item with its version one higher and the time of this change."""
     return replace(item, version=item.version + 1, updated_at=change.now)
 
@@ -137,7 +140,7 @@ def _end_claim(change: Change, item: Item) -> None:
     claim = change.find(Claim, item.id)
     if claim is not None and claim.is_held:
         if claim.session != change.context.caller.actor.session:
-            refuse_strange(change, [claim])
+            refuse_foreign_claims(change, [claim])
         change.put(replace(claim, state="released"))
 
 
@@ -211,7 +214,7 @@ def _step_through(change: Change, gate: Gate) -> str:
     if actor.kind == "agent" or policy == "self":
         return str(Act.REVIEW)
     is_own = change.writing.exists(
-        Contribution, item=item.id, principal=standing(actor), how="worked"
+        Contribution, item=item.id, principal=principal_id_of(actor), how="worked"
     )
     return str(Act.WORK_ALONE if is_own else Act.REVIEW)
 
@@ -351,7 +354,7 @@ def _wholes_from(change: Change, item: Item) -> Iterator[Item]:
 
 def _leave_out(change: Change, item: Item, closed: Sequence[Gate]) -> None:
     """Leave the work of an item out past closed gates, which is to loosen them."""
-    loosen(change, item.id, "leave out what is asked of")
+    relax(change, item.id, "leave out what is asked of")
     reviews = [gate.name for gate in closed if gate.kind == "review"]
     if reviews and change.get(Project).reviews == "person":
         raise GateClosed(

@@ -22,7 +22,7 @@ from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.ports.store import Reading, Writing
-from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.claims import principal_id_of
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -141,7 +141,7 @@ def _tell_skew(change: Change) -> None:
 @contextmanager
 def recording(context: Context, action: str, subject: str = "") -> Generator[Change]:
     """Open a change that lands as one entry when the block ends, or leaves nothing behind."""
-    with joined(context) as unit:
+    with transaction(context) as unit:
         change = unit.begin(context, action)
         change.subject = subject
         try:
@@ -154,7 +154,7 @@ def recording(context: Context, action: str, subject: str = "") -> Generator[Cha
         unit.changes.append(change)
 
 
-def resumed(context: Context, subject: str) -> AbstractContextManager[Change] | None:
+def extend_entry(context: Context, subject: str) -> AbstractContextManager[Change] | None:
     """Return what goes on with the change that this call made last, if that was about the subject; None without such a one.
 
     So what a dialect keeps with an act lands in the entry of the act.
@@ -174,7 +174,7 @@ def _resuming(unit: Unit, change: Change) -> Generator[Change]:
         raise
 
 
-def joined(context: Context) -> Unit:
+def transaction(context: Context) -> Unit:
     """Let every `recording` in the block land in one transaction, that of the call if it has one."""
     return context.unit if isinstance(context.unit, Unit) else Unit(context=context)
 
@@ -192,7 +192,7 @@ def perform(context: Context, act: Callable[[Context], T], *, dry_run: bool = Fa
     So a dry run refuses what the act would, and tells what it would.
     """
     if not dry_run:
-        with joined(context):
+        with transaction(context):
             return act(context)
     # Apart from the transaction in which an idempotent call keeps its answer, and which has not begun.
     apart = replace(context, unit=None)
@@ -203,7 +203,7 @@ def perform(context: Context, act: Callable[[Context], T], *, dry_run: bool = Fa
         return tried.answer
 
 
-def unlanded(context: Context) -> tuple[RowImage, ...]:
+def pending_rows(context: Context) -> tuple[RowImage, ...]:
     """Return the rows that this call has written and that no entry says yet, oldest first; none outside of a transaction."""
     changes = context.unit.changes if isinstance(context.unit, Unit) else ()
     return tuple(image for change in changes for image in change.images)
@@ -270,7 +270,7 @@ def _kept(view: Reading, caller: Caller, name: str) -> Reply | None:
 
 def holder_of(view: Reading, caller: Caller) -> str:
     """Return whose an idempotency key is: that of a connection, for several may be one principal, or have one name."""
-    return caller.own_seat if _has_seat(view, caller) else standing(caller.actor)
+    return caller.own_seat if _has_seat(view, caller) else principal_id_of(caller.actor)
 
 
 def _has_seat(view: Reading, caller: Caller) -> bool:

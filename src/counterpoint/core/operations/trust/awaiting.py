@@ -14,7 +14,7 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import WORKABLE, Gate, GateKind, Item, Kind
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.claims import is_declared, standing
+from counterpoint.core.rules.claims import is_declared, principal_id_of
 from counterpoint.core.rules.identity import may_be_one
 from counterpoint.core.rules.trust.awaiting import rejection_of, step_of
 from counterpoint.kernel.acts import Act
@@ -95,7 +95,7 @@ class AwaitedWork:
     def _mine(self, view: Reading, items: tuple[str, ...]) -> set[str]:
         """Return in which items the caller, or who he was before, has a part."""
         principals: set[str] = set()
-        waiting = {standing(self._context.caller.actor)}
+        waiting = {principal_id_of(self._context.caller.actor)}
         while waiting:
             principals |= waiting
             rows = view.select(Succession, principal=tuple(waiting))

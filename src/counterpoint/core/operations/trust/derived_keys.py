@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.kernel.errors import Unavailable
 
 
@@ -47,7 +47,7 @@ class DerivedKeys:
         return key
 
     def _made(self, context: Context, ledger: str) -> bytes:
-        signing, statement = Signing(context), self.statement + ledger.encode()
+        signing, statement = LedgerSigning(context), self.statement + ledger.encode()
         signature = signing.statement(statement)
         # Another program may sign in a way of its own; what was made would be refused after its next start.
         if signing.statement(statement) != signature:

@@ -21,10 +21,10 @@ from counterpoint.core.model.trust.erasures import ANYWHERE, Erasure, ErasureSta
 from counterpoint.core.operations.recording.authority import refuse_agent
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Caller, Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.trust.targets import Targets
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.trust.erasing import SHORTEST, blotted, spellings
+from counterpoint.core.rules.trust.erasing import SHORTEST, blot_words, spellings
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import dump_any, text_digest
 from counterpoint.kernel.errors import InvalidInput
@@ -39,7 +39,7 @@ Check = Callable[[Reading], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erased:
+class ErasedTexts:
     """What was taken away: commitments, the words that are gone, how many kept answers went.
 
     receipt: id of the receipt that is begun; empty: nothing was there to be taken away.
@@ -51,7 +51,7 @@ class Erased:
     replies: int = 0
 
 
-class Erasing:
+class Erasures:
     """Verbs for taking texts away; only a person may."""
 
     def __init__(self, context: Context) -> None:
@@ -74,7 +74,7 @@ class Erasing:
             shown={"texts": f"{agree(targets.count, 'text', 'is')} taken away for good"},
         )
 
-    def of_row(self, noun: type[Noun], *key: Cell, reason: str) -> Erased:
+    def of_row(self, noun: type[Noun], *key: Cell, reason: str) -> ErasedTexts:
         """Take away what a row says and ever said, and its copies; NotFound, Forbidden."""
         return self._erase(self._of_row(noun, *key), _place(noun, *key), reason)
 
@@ -84,14 +84,14 @@ class Erasing:
                 raise missing(noun, *key)
         return Targets(least=_REPEATED, row=(noun, key))
 
-    def of_words(self, *words: str, reason: str) -> Erased:
+    def of_words(self, *words: str, reason: str) -> ErasedTexts:
         """Take words away wherever they stand, in whatever; InvalidInput for short ones, Forbidden."""
         sought = text_digest(dump_any(sorted({*words})))
         return self._erase(_of_words(*words), ANYWHERE, reason, sought)
 
     def of_texts(
         self, commitments: Collection[str], row: str, reason: str, check: Check | None = None
-    ) -> Erased:
+    ) -> ErasedTexts:
         """Take texts away by their commitments, and nothing that repeats them; Forbidden.
 
         check: raises unless they still may go, inside the transaction that takes the first away.
@@ -140,7 +140,7 @@ class Erasing:
 
     def close(
         self,
-        erased: Erased,
+        erased: ErasedTexts,
         *,
         looked_for: int,
         cleaned: Collection[str],
@@ -148,7 +148,7 @@ class Erasing:
         remains: Collection[str],
     ) -> tuple[Erasure, int]:
         """End a receipt: where it is gone and where it may still be; return it, and its entry's place."""
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "text.erased", erased.receipt) as change:
                 ended = replace(
                     change.get(Erasure, erased.receipt),
@@ -174,7 +174,7 @@ class Erasing:
         reason: str,
         sought: str = "",
         check: Check | None = None,
-    ) -> Erased:
+    ) -> ErasedTexts:
         with self._context.reading() as view:
             targets.read(view, goes_on=_cut_off(view, row, sought) is not None)
         gone: list[str] = []
@@ -184,10 +184,10 @@ class Erasing:
                 check(change.writing)
             receipt = self._begin(change, targets, row, sought)
             if receipt is None:
-                return Erased(words=tuple(targets.words))
+                return ErasedTexts(words=tuple(targets.words))
             gone += _take(change, targets, receipt)
             change.add_facts(row=row)
-            change.add_texts(reason=str(blotted(reason, targets.words)))
+            change.add_texts(reason=str(blot_words(reason, targets.words)))
         program = Caller(
             actor=Actor(kind="system", name="counterpoint"), root=self._context.caller.root
         )
@@ -196,7 +196,7 @@ class Erasing:
             with recording(following, REDACTION) as change:
                 targets.follow(change.writing)
                 gone += _take(change, targets, change.get(Erasure, receipt.id))
-        return Erased(
+        return ErasedTexts(
             receipt=receipt.id,
             commitments=tuple(sorted(gone)),
             words=tuple(targets.words),

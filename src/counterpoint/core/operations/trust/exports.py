@@ -16,9 +16,9 @@ from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.heads import open_checkpoint, refuse_fork
-from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
-from counterpoint.core.operations.trust.witnessing import Witnessing
+from counterpoint.core.operations.trust.witnessing import WitnessChecks
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, ForkRefused, NotFound, ProofMismatch
@@ -34,7 +34,7 @@ class Exports:
 
     def receipt(self, name: str, form: Format) -> Json:
         """Return a receipt as a signed in-toto statement or as an Agent Receipt; NotFound, QuorumMissing."""
-        signing = Signing(self._context)
+        signing = LedgerSigning(self._context)
         WitnessPolicies(self._context).refuse_unwitnessed()
         with self._context.reading() as view:
             stored = view.find(Receipt, name)
@@ -44,10 +44,10 @@ class Exports:
         if form == "in-toto":
             entry_place: Json = {"sequence": entry.sequence, "leaf": leaf}
             statement = statements.of_receipt(stored, entry_place, entry.actor.principal)
-            return statements.envelope(statement, signing.statement, signing.key)
+            return statements.sign_statement(statement, signing.statement, signing.key)
         principal = entry.actor.principal.id if entry.actor.principal else ""
         receipt = credentials.of_receipt(stored, principal, leaf)
-        return credentials.signed(receipt, signing.statement, signing.key.public_key)
+        return credentials.sign_receipt(receipt, signing.statement, signing.key.public_key)
 
     def head(self) -> tuple[str, SignedHead]:
         """Return the id of the ledger and the head that was signed last, with the cosignatures kept of it."""
@@ -55,11 +55,11 @@ class Exports:
         with self._context.reading() as view:
             (project,) = view.select(Project)
             refuse_fork(view, head)
-        return project.ledger, replace(head, note=Witnessing(self._context).endorsed(head.note))
+        return project.ledger, replace(head, note=WitnessChecks(self._context).endorsed(head.note))
 
     def size_of(self, note: str) -> int:
         """Return the size of an earlier head of this ledger; LedgerBroken if it is of another history."""
-        signing, faults = Signing(self._context), list[CounterpointError]()
+        signing, faults = LedgerSigning(self._context), list[CounterpointError]()
         checkpoint = open_checkpoint(note, signing.keys(), faults)
         if checkpoint is None:
             raise ProofMismatch("it is no checkpoint of this ledger") from faults[0]
@@ -93,8 +93,8 @@ class Exports:
         statement = statements.of_verdict(
             stored, entry_place, entry.actor.principal, confirmation, key
         )
-        signing = Signing(self._context)
-        return statements.envelope(statement, signing.statement, signing.key)
+        signing = LedgerSigning(self._context)
+        return statements.sign_statement(statement, signing.statement, signing.key)
 
 
 def _entry_of(view: Reading, item: str, fact: str, name: str) -> tuple[Entry, str]:

@@ -28,7 +28,7 @@ def no_key(project: str) -> VerifierKey:
     return VerifierKey(name=origin_of(project), public_key=sha256(b"no key").digest())
 
 
-def named(view: Reading) -> list[str]:
+def list_named_keys(view: Reading) -> list[str]:
     """Return the public keys that a ledger names as its own, in hex, the latest first."""
     project = view.find(Project)
     keys = [epoch.public_key for epoch in view.select(Epoch, order="number desc")]
@@ -111,7 +111,7 @@ def refuse_fork(view: Reading, signed: SignedHead) -> None:
         )
 
 
-def untold(view: Reading, head: SignedHead) -> str:
+def describe_unaccounted(view: Reading, head: SignedHead) -> str:
     """Return what the epochs after that of a head tell instead of it; empty if it is accounted for.
 
     It is if the ledger begins with it, or an epoch tells that it, or more, was left. Of one whose next epoch left a later one nothing can be told:

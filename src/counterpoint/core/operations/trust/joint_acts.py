@@ -22,7 +22,7 @@ from counterpoint.core.ledger.people.joint import (
     person_of,
 )
 from counterpoint.core.model.identity import ProposedAct
-from counterpoint.core.operations.recording.authority import acting, refuse_unsigned_act
+from counterpoint.core.operations.recording.authority import caller_authority, refuse_unsigned_act
 from counterpoint.core.operations.recording.confirming import joint_of
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
@@ -144,7 +144,7 @@ class JointActs:
             if before == count:
                 return before
             refuse_unsigned_act(change, _ACT, Act.BY_PERSON)
-            if acting(change) == "person":
+            if caller_authority(change) == "person":
                 raise Forbidden(f"without a signature nobody can {_ACT}", hint=f"{Act.SIGN}.")
             change.add_facts(threshold=count, before=before)
             if reason:

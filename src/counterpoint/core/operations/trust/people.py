@@ -27,13 +27,13 @@ from counterpoint.core.operations.recording.authority import (
     may_bring_first_key,
     refuse_first_key,
     refuse_others,
-    unsigned,
+    without_signature,
 )
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.contributions import SIGNED_FROM
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.keys import Keys
-from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.secrets import mask, mask_json
 from counterpoint.kernel import canonical
@@ -166,7 +166,7 @@ class People(Keys):
         """Return what it decides to enrol a key where all others are lost; Conflict if nobody had one, Forbidden."""
         self.refuse_recovery()
         enrolment = self.enrolment(public_key, owner, storage)
-        opened = Signing(self._context).proposed().decision
+        opened = LedgerSigning(self._context).proposed().decision
         return ProposedAct(action=RECOVERED, decision={**enrolment.decision, **opened})
 
     def recover(self, public_key: str, proposed: ProposedAct, reason: str) -> Key:
@@ -174,7 +174,7 @@ class People(Keys):
 
         That only this epoch vouches for it is told for ever.
         """
-        signing = Signing(self._context)
+        signing = LedgerSigning(self._context)
         self.refuse_recovery()
         epoch_left = signing.asked(reason)
         with recording(self._context, RECOVERED) as change:
@@ -189,7 +189,7 @@ class People(Keys):
     def finish_recovery(self, key: str) -> bool:
         """Have the signer open the epoch that let a key in, if that was not done; answer whether it was so."""
         self.refuse_recovery()
-        signing = Signing(self._context)
+        signing = LedgerSigning(self._context)
         with self._context.reading() as view:
             stored = view.find(Key, key)
             epoch = view.find(Epoch, stored.recovered_in) if stored else None
@@ -217,15 +217,15 @@ class People(Keys):
     def may_bring_first(self) -> bool:
         """Return whether whoever asks may bring the first key; True where there has been one."""
         with self._context.reading() as view:
-            return view.exists(Key) or may_bring_first_key(view, unsigned(self._context))
+            return view.exists(Key) or may_bring_first_key(view, without_signature(self._context))
 
     def _refuse_first(self, view: Reading) -> None:
         if not view.exists(Key):
-            refuse_first_key(view, unsigned(self._context), "bring the first key")
+            refuse_first_key(view, without_signature(self._context), "bring the first key")
 
     def _refuse(self, view: Reading, act: str) -> None:
         """Raise Forbidden unless a person acts, whatever he signs: the key may be his own."""
-        refuse_others(view, unsigned(self._context), act, Act.BY_PERSON, signs=False)
+        refuse_others(view, without_signature(self._context), act, Act.BY_PERSON, signs=False)
 
     def revocation(self, key: Key) -> ProposedAct:
         """Return what revoking a key decides; Conflict for one that is not in force."""

@@ -45,13 +45,13 @@ from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.heads import (
+    describe_unaccounted,
     last_epoch,
-    named,
+    list_named_keys,
     open_head,
     refuse_fork,
     refuse_recovered,
     refuse_unnamed,
-    untold,
 )
 from counterpoint.core.ports.store import Head, Reading
 from counterpoint.core.rules.trust.moved import moved_fault
@@ -76,7 +76,7 @@ _NEVER: Final = (
 )
 
 
-class Signing:
+class LedgerSigning:
     """Verbs for heads that are signed."""
 
     def __init__(self, context: Context) -> None:
@@ -95,7 +95,7 @@ class Signing:
     def keys(self) -> tuple[VerifierKey, ...]:
         """Return that key, and then every other that the ledger names; none if it has none yet."""
         with self._context.reading() as view:
-            project, keys = view.find(Project), named(view)
+            project, keys = view.find(Project), list_named_keys(view)
         try:
             own_key = self._signer.known_key(project.ledger) if project else None
         except Unavailable:
@@ -109,7 +109,7 @@ class Signing:
         Whatever stands in an entry under another key would count as forged.
         """
         with self._context.reading() as view:
-            names = named(view)
+            names = list_named_keys(view)
         key = self.key
         refuse_unnamed(key, names)
         return key
@@ -149,7 +149,7 @@ class Signing:
     def _kept(self, view: Reading) -> SignedHead | None:
         """Return the anchor if a key that the ledger names has signed it."""
         note = self._context.ports.anchors.last(self._context.project)
-        keys = list(map(self._verifier, named(view)))
+        keys = list(map(self._verifier, list_named_keys(view)))
         return open_head(note, keys) if note else None
 
     def notes(self) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ class Signing:
             return
         with self._context.reading() as view:
             project = view.find(Project)
-            if project is None or named(view):
+            if project is None or list_named_keys(view):
                 return
             last = self._signer.last(project.ledger)
             if last is not None:
@@ -206,7 +206,7 @@ class Signing:
         )
         with recording(Context(ports=self._context.ports, caller=caller), NAMED) as change:
             # Another process may have named one since the look above.
-            if not named(change.writing):
+            if not list_named_keys(change.writing):
                 change.put(replace(change.get(Project), public_key=public_key))
 
     def sign(self) -> SignedHead | None:
@@ -232,7 +232,7 @@ class Signing:
             anchor = self._kept(view)
             if last is None and anchor is not None:
                 refuse_fork(view, anchor)
-            names = named(view)
+            names = list_named_keys(view)
         if last and (last.size, last.root, last.epoch) == (growth.size, growth.root, growth.epoch):
             head = last
         else:
@@ -338,7 +338,7 @@ class Signing:
         heads, gone = list(self._heads()), sorted(self._gone(self._placed()))
         with self._context.reading() as view:
             older = (head for head in heads if head.epoch < last_epoch(view))
-            missed = [head for head in older if untold(view, head)]
+            missed = [head for head in older if describe_unaccounted(view, head)]
         return Left(head=_highest(heads), untold=_highest(missed), gone=tuple(gone))
 
     def _placed(self) -> Mapping[str, str]:
@@ -365,7 +365,7 @@ class Signing:
         if last is not None:
             yield last
         with self._context.reading() as view:
-            project, keys = view.find(Project), list(map(self._verifier, named(view)))
+            project, keys = view.find(Project), list(map(self._verifier, list_named_keys(view)))
         if project is None:
             return
         notes: list[str] = []
@@ -465,7 +465,7 @@ class Signing:
         except Unavailable as fault:
             yield fault
             return
-        names = named(view)
+        names = list_named_keys(view)
         if known_key is None and names:
             yield SignerAway(
                 "the signer of this account has no key of this ledger",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from counterpoint.core.ledger.entry import list_references, load_fields, referred
+from counterpoint.core.ledger.entry import list_references, load_fields, parse_reference
 from counterpoint.core.model.documents import Document, Passage
 from counterpoint.core.model.identity import Confirmation
 from counterpoint.core.model.journal import Reply
@@ -158,7 +158,7 @@ def _values(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _references(values: Mapping[str, Any]) -> list[str]:
-    return [commitment for value in values.values() if (commitment := referred(value))]
+    return [commitment for value in values.values() if (commitment := parse_reference(value))]
 
 
 def _given(view: Reading, noun: type[Noun], key: tuple[Cell, ...], start: int) -> Iterator[str]:

@@ -29,12 +29,12 @@ from counterpoint.core.ledger.witnesses.quorum import (
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.trust.heads import SignedHead
 from counterpoint.core.model.work import Project
-from counterpoint.core.operations.recording.authority import acting, refuse_unsigned_act
+from counterpoint.core.operations.recording.authority import caller_authority, refuse_unsigned_act
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.trust.heads import named, open_head, refuse_fork
-from counterpoint.core.operations.trust.signing import Signing
-from counterpoint.core.operations.trust.witnessing import Witnessing
+from counterpoint.core.operations.trust.heads import list_named_keys, open_head, refuse_fork
+from counterpoint.core.operations.trust.signing import LedgerSigning
+from counterpoint.core.operations.trust.witnessing import WitnessChecks
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import elapsed_ms
@@ -58,7 +58,7 @@ _ASK: Final = (
 
 
 @frozen
-class QuorumStanding:
+class QuorumStatus:
     """What is asked of witnesses, and who of them counts for the ledger of a size."""
 
     policy: WitnessPolicy
@@ -99,7 +99,7 @@ class WitnessPolicies:
             if (before.count, before.keys) == (policy.count, policy.keys):
                 return before
             refuse_unsigned_act(change, _ACT, Act.BY_PERSON)
-            if acting(change) == "person" and _is_signed(change.writing):
+            if caller_authority(change) == "person" and _is_signed(change.writing):
                 raise Forbidden(
                     f"a person has signed which witnesses must sign: without a signature nobody can {_ACT}",
                     hint=f"{Act.SIGN}.",
@@ -109,15 +109,13 @@ class WitnessPolicies:
                 change.add_texts(reason=reason)
         return policy
 
-    def standing(
-        self, policy: WitnessPolicy | None = None, *, asks: bool = False
-    ) -> QuorumStanding:
+    def standing(self, policy: WitnessPolicy | None = None, *, asks: bool = False) -> QuorumStatus:
         """Return who of the witnesses counts (rule 2).
 
         policy: as somebody has read it from all entries; by default as the last one says it. asks: witnesses are asked for
         what is missing, and nothing of it is kept.
         """
-        signing = Signing(self._context)
+        signing = LedgerSigning(self._context)
         last = signing.last()
         standing = self._standing(policy, last, asks=asks)
         for _ in range(_ATTEMPTS - 1):
@@ -131,14 +129,14 @@ class WitnessPolicies:
 
     def _standing(
         self, policy: WitnessPolicy | None, last: SignedHead | None, *, asks: bool
-    ) -> QuorumStanding:
+    ) -> QuorumStatus:
         with self._context.reading() as view:
             project, moved = view.find(Project), view.moved()
             policy, size = policy_of(view) if policy is None else policy, view.head().size
         if moved is not None or project is None:
-            return QuorumStanding(policy=WitnessPolicy())
+            return QuorumStatus(policy=WitnessPolicy())
         if last is None or not policy.count:
-            return QuorumStanding(policy=policy, size=size)
+            return QuorumStatus(policy=policy, size=size)
         cosigned = self._context.ports.cosigned(project.ledger)
         signed = self._signers(policy, (last.note, *cosigned), size, is_strict=asks)
         if asks and len(signed) < policy.count:
@@ -146,7 +144,7 @@ class WitnessPolicies:
             answers = tuple(self._asked(project.ledger, last))
             signed |= self._signers(policy, answers, last.size, is_strict=True)
         signers = tuple(key for key in policy.keys if key in signed)
-        return QuorumStanding(policy=policy, size=size, signers=signers)
+        return QuorumStatus(policy=policy, size=size, signers=signers)
 
     def vouched(self) -> SignedHead:
         """Return the head that was signed last, with the cosignatures that are asked for; SignerAway, QuorumMissing.
@@ -154,8 +152,8 @@ class WitnessPolicies:
         Witnesses that lack it are given it first.
         """
         signing, witnessing, policy = (
-            Signing(self._context),
-            Witnessing(self._context),
+            LedgerSigning(self._context),
+            WitnessChecks(self._context),
             self.current(),
         )
         head = signing.head()
@@ -181,7 +179,7 @@ class WitnessPolicies:
 
     def _asked(self, ledger: str, last: SignedHead) -> Iterator[str]:
         """Return a head with the cosignature of each witness that answers now."""
-        witnessing = Witnessing(self._context)
+        witnessing = WitnessChecks(self._context)
         for witness in self._context.ports.witnesses():
             # Who does not answer has not signed; comparing says why.
             with suppress(LedgerBroken, Unavailable):
@@ -195,7 +193,7 @@ class WitnessPolicies:
         with self._context.reading() as view:
             keys = [
                 VerifierKey(name=name, public_key=bytes.fromhex(public_key))
-                for public_key in named(view)
+                for public_key in list_named_keys(view)
             ]
             heads = [(note, open_head(note, keys)) for note in dict.fromkeys(notes)]
             counted = [

@@ -25,13 +25,13 @@ from counterpoint.core.model.trust.heads import SignedHead, Witnessed, Witnessed
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.heads import (
+    describe_unaccounted,
     last_epoch,
-    named,
+    list_named_keys,
     open_head,
     refuse_fork,
-    untold,
 )
-from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.ports.witnesses import Witness
 from counterpoint.kernel.errors import (
@@ -44,7 +44,7 @@ from counterpoint.kernel.plurals import agree, counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class WitnessComparison:
     """What comparing with all witnesses found: what each has, faults, and what could not be compared."""
 
     witnesses: list[Witnessed] = field(default_factory=list[Witnessed])
@@ -62,18 +62,18 @@ class Compared:
             self.remarks.append(message)
 
 
-class Witnessing:
+class WitnessChecks:
     """Verbs for those who keep heads elsewhere."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def tell(self) -> Compared:
+    def tell(self) -> WitnessComparison:
         """Give the head that was signed last to every witness that has an older one.
 
         Answers what kept it from whom.
         """
-        compared = Compared()
+        compared = WitnessComparison()
         ledger, head = self._signed()
         if head is None:
             return compared
@@ -92,7 +92,7 @@ class Witnessing:
 
     def _signed(self) -> tuple[str, SignedHead | None]:
         """Return the id of the ledger, and the head signed last if the ledger vouches for it."""
-        last = Signing(self._context).last()
+        last = LedgerSigning(self._context).last()
         with self._context.reading() as view:
             project = view.find(Project)
             if project is None or last is None or open_head(last.note, self._keys(view)) is None:
@@ -108,7 +108,7 @@ class Witnessing:
         name = origin_of(self._context.project)
         return [
             VerifierKey(name=name, public_key=bytes.fromhex(public_key))
-            for public_key in named(view)
+            for public_key in list_named_keys(view)
         ]
 
     def prove(self, first: int, second: int) -> tuple[bytes, ...]:
@@ -134,10 +134,10 @@ class Witnessing:
         lines = dict.fromkeys(line for signed_note in same for line in _signatures(signed_note))
         return f"{_text(note)}\n\n" + "".join(lines)
 
-    def compare(self, *, elsewhere: bool = True) -> Compared:
+    def compare(self, *, elsewhere: bool = True) -> WitnessComparison:
         """Compare the ledger with what every witness has. elsewhere: ask those who are not on this machine."""
-        compared = Compared()
-        last = Signing(self._context).last()
+        compared = WitnessComparison()
+        last = LedgerSigning(self._context).last()
         with self._context.reading() as view:
             project, moved = view.find(Project), view.moved()
         if project is None or moved is not None:
@@ -165,7 +165,7 @@ class Witnessing:
         self._compare_commits(project.ledger, compared)
         return compared
 
-    def _compare_commits(self, ledger: str, compared: Compared) -> None:
+    def _compare_commits(self, ledger: str, compared: WitnessComparison) -> None:
         """Compare the ledger with the heads that commits have; the first that contradicts it is told."""
         try:
             heads = self._context.ports.trailers(ledger)
@@ -192,7 +192,7 @@ class Witnessing:
             compared.add(COMMITS, broken)
 
     def _has(
-        self, witness: Witness, ledger: str, last: SignedHead | None, compared: Compared
+        self, witness: Witness, ledger: str, last: SignedHead | None, compared: WitnessComparison
     ) -> WitnessedHead | None:
         """Return the last head of a witness: what it says, else what is known of it."""
         if last is None:
@@ -206,7 +206,7 @@ class Witnessing:
 
     def _signed_here(self, view: Reading) -> int | None:
         """Return how many entries the signer here has signed; None if it is away, or not the one of the ledger."""
-        project, names = view.find(Project), named(view)
+        project, names = view.find(Project), list_named_keys(view)
         signer = self._context.ports.signer
         try:
             key = signer.known_key(project.ledger) if project else None
@@ -265,7 +265,7 @@ def _left(view: Reading, head: SignedHead) -> ForkRefused | Unavailable:
     statement = (
         f"its head of {counted(head.size, 'entry')} is of epoch {head.epoch}, which was left"
     )
-    instead = untold(view, head)
+    instead = describe_unaccounted(view, head)
     if not instead:
         return Unavailable(statement, hint=_LATER, left=head.epoch)
     return ForkRefused(f"{statement}, but {instead}", hint=_UNTOLD, witnessed=head.size)

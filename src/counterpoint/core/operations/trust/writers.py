@@ -16,8 +16,8 @@ from counterpoint.core.model.trust.writers import WriterProof
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.authored import OpenRange
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.trust.heads import named, no_key, refuse_unnamed
-from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.heads import list_named_keys, no_key, refuse_unnamed
+from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import MalformedDocument, ProofMismatch
 
@@ -40,9 +40,9 @@ class Writers:
         """Sign what waits, and answer how many ranges were; Unavailable. Nothing is asked where nothing waits."""
         if not self.waits:
             return 0
-        Signing(self._context).name_key()
+        LedgerSigning(self._context).name_key()
         with self._context.ports.store.reading(self._context.project) as view:
-            project, names = view.find(Project), named(view)
+            project, names = view.find(Project), list_named_keys(view)
             self._look(view)
         if project is None:
             return 0
@@ -94,7 +94,7 @@ class Writers:
 
         ProofMismatch for a signature that does not hold.
         """
-        own_keys = Signing(self._context).keys()
+        own_keys = LedgerSigning(self._context).keys()
         with self._context.reading() as view:
             writer = _writer_at(view, sequence)
             if not writer:

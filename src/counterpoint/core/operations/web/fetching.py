@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from counterpoint.core.model.web.configured import Browsing
 from counterpoint.core.model.web.pages import Page, PageLimits
-from counterpoint.core.operations.models.spending import refuse_early, trusted
+from counterpoint.core.operations.models.spending import load_trusted, refuse_early
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.documents import from_pages, is_pdf
@@ -64,4 +64,4 @@ class PageVerbs:
         return replace(page, text=from_pages(pages).text, content=b"")
 
     def _said(self) -> Browsing:
-        return trusted(self._context, lambda web: web_loosened(web.web) is not None).web
+        return load_trusted(self._context, lambda web: web_loosened(web.web) is not None).web

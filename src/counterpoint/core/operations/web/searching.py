@@ -13,23 +13,23 @@ from counterpoint.core.model.models.asking import Answer, Tokens
 from counterpoint.core.model.models.configured import Modelling
 from counterpoint.core.model.web.configured import Browsing
 from counterpoint.core.model.web.searching import Search, SearchAnswer, Searcher, SearchResult
-from counterpoint.core.operations.models.keeping import Asked, keep
+from counterpoint.core.operations.models.keeping import UseDraft, record_use
 from counterpoint.core.operations.models.reserving import Reservation, set_aside
 from counterpoint.core.operations.models.spending import (
-    Asking,
-    Hearing,
-    Trying,
-    passing,
+    AnswerListener,
+    ProviderBreakers,
+    RetryOrder,
+    ask_with_retries,
+    load_trusted,
+    pass_breaker,
     refuse_early,
-    tried,
-    trusted,
 )
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.circuits import resting
+from counterpoint.core.ports.circuits import rest_reason
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.trying import away, nobody
+from counterpoint.core.rules.models.provider_order import no_provider, provider_away
 from counterpoint.core.rules.trust.commands import models_loosened, web_loosened
 from counterpoint.kernel.errors import NotFound, NotTrusted
 
@@ -67,11 +67,11 @@ class SearchVerbs:
                     f"there is no provider of searches {name[:60]!r}", hint=f"There are: {names}."
                 )
             if not named_searcher.is_available:
-                raise away(named_searcher)
+                raise provider_away(named_searcher)
             return named_searcher
         named_searcher = next((searcher for searcher in every if searcher.is_available), None)
         if named_searcher is None:
-            raise nobody(
+            raise no_provider(
                 every,
                 "nobody can be asked for a search",
                 none="no provider of searches is configured",
@@ -81,7 +81,9 @@ class SearchVerbs:
 
     def said(self) -> Browsing:
         """Return what the configuration says of the web, as far as it counts; NotTrusted, MalformedDocument."""
-        return trusted(self._context, lambda checking: web_loosened(checking.web) is not None).web
+        return load_trusted(
+            self._context, lambda checking: web_loosened(checking.web) is not None
+        ).web
 
     def search(
         self,
@@ -98,18 +100,18 @@ class SearchVerbs:
         context = self._context
         refuse_early(context, search.item)
         searcher = self.chosen(search.searcher)
-        heard = Hearing(searcher.name, watch, listen)
+        heard = AnswerListener(searcher.name, watch, listen)
         results: list[SearchResult] = []
 
         def attempt(seconds_left: float) -> Answer:
-            with passing(context, _circuit(searcher.name)):
+            with pass_breaker(context, _circuit(searcher.name)):
                 results[:] = context.ports.searching().search(
                     searcher, replace(search, timeout=seconds_left), heard
                 )
             return _use_of(searcher)
 
-        order = Trying(
-            asked=Asked(
+        order = RetryOrder(
+            asked=UseDraft(
                 provider=searcher.name,
                 model=NAME,
                 purpose=search.purpose,
@@ -131,7 +133,7 @@ class SearchVerbs:
 
         with self._set_aside(searcher, search) as reserved:
             order = replace(order, asked=replace(order.asked, reserved=reserved))
-            keep(context, tried(context, order))
+            record_use(context, ask_with_retries(context, order))
         return answer()
 
     def _set_aside(
@@ -144,7 +146,7 @@ class SearchVerbs:
 
     def _limits(self) -> Modelling:
         """Return what limits the project has; NotTrusted."""
-        return trusted(
+        return load_trusted(
             self._context, lambda checking: models_loosened(checking.models) is not None
         ).models
 
@@ -152,8 +154,12 @@ class SearchVerbs:
         """Return a provider with why it cannot be asked, if it cannot."""
         if why:
             return replace(searcher, reason=why)
-        circuit = self._context.ports.remember(Asking).circuit(_circuit(searcher.name)).circuit()
-        reason, rests = resting(circuit)
+        circuit = (
+            self._context.ports.remember(ProviderBreakers)
+            .circuit(_circuit(searcher.name))
+            .circuit()
+        )
+        reason, rests = rest_reason(circuit)
         return replace(searcher, reason=reason, rests=rests)
 
 

@@ -37,7 +37,7 @@ def fit(words: float, cosine: float, weight: float) -> Fit:
     )
 
 
-def ranked(
+def rank_hits(
     words: Mapping[K, float], cosines: Mapping[K, float], *, weight: float, least: float
 ) -> list[tuple[K, Fit]]:
     """Return everything that was found, best first.

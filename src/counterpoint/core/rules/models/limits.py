@@ -63,13 +63,13 @@ def cost(price: Price, tokens: Tokens) -> int:
     return -(-whole // _MILLION)
 
 
-def most(price: Price, question: Question) -> int:
+def max_cost(price: Price, question: Question) -> int:
     """Return what a question costs at most, as far as its size tells."""
-    tokens = sized(question, 0)
+    tokens = estimate_tokens(question, 0)
     return cost(price, Tokens(input=tokens.input, output=question.max_tokens))
 
 
-def sized(question: Question, answer: int) -> Tokens:
+def estimate_tokens(question: Question, answer: int) -> Tokens:
     """Return the tokens of a question and so many bytes of its answer, as far as its size tells."""
     texts = [question.system, *(message.text for message in question.messages)]
     size = sum(len(text.encode()) for text in texts)

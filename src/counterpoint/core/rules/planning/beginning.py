@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from counterpoint.core.model.work import WORKABLE
-from counterpoint.core.rules.drafting import Planned
+from counterpoint.core.rules.drafting import PlannedItem
 
 
-def startable(plan: Sequence[Planned], done: Collection[str] = ()) -> tuple[int, ...]:
+def list_startable(plan: Sequence[PlannedItem], done: Collection[str] = ()) -> tuple[int, ...]:
     """Return the places of a plan that could be started once it is made; done: the items outside that are done."""
     waiting: list[bool] = []
     open_below = [False] * len(plan)

@@ -13,7 +13,7 @@ from typing import Final
 
 from counterpoint.core.model.lifecycles import lifecycle
 from counterpoint.core.model.work import WORKABLE
-from counterpoint.core.rules.drafting import Planned, waits_of
+from counterpoint.core.rules.drafting import PlannedItem, waits_of
 from counterpoint.core.rules.wording import few
 from counterpoint.kernel.plurals import agree
 
@@ -22,7 +22,7 @@ _TITLE: Final = 80
 
 
 def deadlocks(
-    planned: Sequence[Planned], dropped: Mapping[str, str], *, needs_person: bool = False
+    planned: Sequence[PlannedItem], dropped: Mapping[str, str], *, needs_person: bool = False
 ) -> tuple[str, ...]:
     """Return what is in the way of a plan for good, each with how much waits for it; nothing if all can be taken up.
 
@@ -39,7 +39,7 @@ def deadlocks(
     return (*obstacles[:_TOLD], *([f"and {more} more of the kind"] if more > 0 else []))
 
 
-def _empty_parts(planned: Sequence[Planned], waiters: Sequence[Sequence[int]]) -> Iterator[str]:
+def _empty_parts(planned: Sequence[PlannedItem], waiters: Sequence[Sequence[int]]) -> Iterator[str]:
     filled = {part.parent for part in planned}
     for index, part in enumerate(planned):
         if index in filled or not _closes_with_work(part):
@@ -53,7 +53,7 @@ def _empty_parts(planned: Sequence[Planned], waiters: Sequence[Sequence[int]]) -
 
 
 def _given_up(
-    planned: Sequence[Planned], waiters: Sequence[Sequence[int]], dropped: Mapping[str, str]
+    planned: Sequence[PlannedItem], waiters: Sequence[Sequence[int]], dropped: Mapping[str, str]
 ) -> Iterator[str]:
     for item, state in dropped.items():
         starts = [2 * index for index, part in enumerate(planned) if item in part.outside]
@@ -62,7 +62,7 @@ def _given_up(
             yield f"{item} is {state} and {agree(count, 'item', 'waits')} for it: reopen it, or let nothing come after it"
 
 
-def _unopened(planned: Sequence[Planned]) -> Iterator[str]:
+def _unopened(planned: Sequence[PlannedItem]) -> Iterator[str]:
     asking = [
         _named(part)
         for part in planned
@@ -75,7 +75,7 @@ def _unopened(planned: Sequence[Planned]) -> Iterator[str]:
         )
 
 
-def _closes_with_work(part: Planned) -> bool:
+def _closes_with_work(part: PlannedItem) -> bool:
     """Return whether an item that is not done ends with the last of what is below it, and only so."""
     draft = part.draft
     if draft.done or draft.kind in WORKABLE:
@@ -83,7 +83,7 @@ def _closes_with_work(part: Planned) -> bool:
     return not draft.lifecycle or lifecycle(draft.lifecycle).closes_itself
 
 
-def _waiters(planned: Sequence[Planned]) -> list[list[int]]:
+def _waiters(planned: Sequence[PlannedItem]) -> list[list[int]]:
     """Return what waits for each beginning and each end (`waits_of`)."""
     waiters: list[list[int]] = [[] for _ in range(2 * len(planned))]
     for node, needs in enumerate(waits_of(planned)):
@@ -93,7 +93,7 @@ def _waiters(planned: Sequence[Planned]) -> list[list[int]]:
 
 
 def _waiting(
-    planned: Sequence[Planned], waiters: Sequence[Sequence[int]], starts: Collection[int]
+    planned: Sequence[PlannedItem], waiters: Sequence[Sequence[int]], starts: Collection[int]
 ) -> int:
     """Return how many items that are not done cannot begin before some beginnings or ends."""
     seen, queue = set(starts), list(starts)
@@ -105,7 +105,7 @@ def _waiting(
     return sum(node % 2 == 0 and not planned[node // 2].draft.done for node in seen)
 
 
-def _named(part: Planned) -> str:
+def _named(part: PlannedItem) -> str:
     draft = part.draft
     where = f" (line {draft.line})" if draft.line else ""
     return f"the {draft.kind} {draft.title[:_TITLE]!r}{where}"

@@ -22,7 +22,7 @@ def end_of(child: Item, above: str, *, is_declared: bool) -> str:
     return above if child.states.allows(child.status, above) else "cancelled"
 
 
-def disturbed(before: Noun | None, after: Noun) -> tuple[str, ...]:
+def list_disturbed_items(before: Noun | None, after: Noun) -> tuple[str, ...]:
     """Return the items of which none may be in a tree that is being closed, for a row to be written so."""
     if isinstance(after, Claim):
         return (after.item,) if after.is_held else ()

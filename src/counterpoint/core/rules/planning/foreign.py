@@ -40,7 +40,7 @@ class Tell(Protocol):
 
 
 @dataclass(slots=True)
-class Settled:
+class SettledWork:
     """Foreign work that can come in.
 
     items: by id, what holds others before what it holds. below: the ids directly below each; of the root under the empty name.
@@ -82,9 +82,9 @@ class Settled:
                 yield name
 
 
-def settle(work: ForeignWork) -> Settled:
+def settle(work: ForeignWork) -> SettledWork:
     """Return foreign work put right; MalformedDocument for one without any item that can come in, or with too many."""
-    settled = Settled(work, remarks=list(work.remarks))
+    settled = SettledWork(work, remarks=list(work.remarks))
     if len(work.items) > ITEM_LIMIT:
         _refuse([("", f"it has {len(work.items):,} items; {ITEM_LIMIT:,} is the most")])
     items_by_id = _identified(settled)
@@ -133,7 +133,7 @@ def refuse_empty(remarks: Iterable[Remark]) -> NoReturn:
 
 
 def drafts_of(
-    settled: Settled,
+    settled: SettledWork,
     names: Collection[str],
     aliases: Mapping[str, Sequence[tuple[str, str]]],
     attributes: Mapping[str, Mapping[str, Json]],
@@ -151,7 +151,7 @@ def drafts_of(
 
 
 def draft_below(
-    settled: Settled,
+    settled: SettledWork,
     aliases: Mapping[str, Sequence[tuple[str, str]]],
     attributes: Mapping[str, Mapping[str, Json]],
 ) -> tuple[Draft, ...]:
@@ -162,7 +162,7 @@ def draft_below(
     )
 
 
-def given_up(settled: Settled) -> Iterator[str]:
+def list_given_up(settled: SettledWork) -> Iterator[str]:
     """Return what waits for something that was cancelled or failed there, so that it is never ready."""
     waiting: dict[str, int] = {}
     for name, item in settled.items.items():
@@ -175,7 +175,7 @@ def given_up(settled: Settled) -> Iterator[str]:
 
 
 def _draft(
-    settled: Settled,
+    settled: SettledWork,
     name: str,
     among: Collection[str],
     aliases: Mapping[str, Sequence[tuple[str, str]]],
@@ -217,7 +217,7 @@ def _draft(
     )
 
 
-def _below(settled: Settled, name: str, among: Collection[str]) -> Iterator[str]:
+def _below(settled: SettledWork, name: str, among: Collection[str]) -> Iterator[str]:
     waiting = [name]
     while waiting:
         parent = waiting.pop()
@@ -225,7 +225,7 @@ def _below(settled: Settled, name: str, among: Collection[str]) -> Iterator[str]
         waiting += [child for child in settled.below.get(parent, ()) if child in among]
 
 
-def _identified(settled: Settled) -> dict[str, ForeignItem]:
+def _identified(settled: SettledWork) -> dict[str, ForeignItem]:
     """Return the items by their ids; those that cannot be called by theirs are left out."""
     items_by_id: dict[str, ForeignItem] = {}
     for item in settled.work.items:
@@ -250,7 +250,7 @@ def _id_fault(item: ForeignItem, items_by_id: Mapping[str, ForeignItem]) -> str:
     return ""
 
 
-def _parent(settled: Settled, item: ForeignItem, items_by_id: Mapping[str, ForeignItem]) -> str:
+def _parent(settled: SettledWork, item: ForeignItem, items_by_id: Mapping[str, ForeignItem]) -> str:
     if not item.parent or item.parent in items_by_id:
         return item.parent
     settled.note(item, f"{item.parent} holds it and is not there, so it is at the top")
@@ -258,7 +258,7 @@ def _parent(settled: Settled, item: ForeignItem, items_by_id: Mapping[str, Forei
 
 
 def _cut_held_by_itself(
-    settled: Settled, items_by_id: Mapping[str, ForeignItem], parents: dict[str, str]
+    settled: SettledWork, items_by_id: Mapping[str, ForeignItem], parents: dict[str, str]
 ) -> None:
     """Put one item of each circle of items that hold each other at the top."""
     checked = {""}
@@ -278,7 +278,7 @@ def _cut_held_by_itself(
 
 
 def _lift_deep(
-    settled: Settled, items_by_id: Mapping[str, ForeignItem], parents: dict[str, str]
+    settled: SettledWork, items_by_id: Mapping[str, ForeignItem], parents: dict[str, str]
 ) -> None:
     """Put what lies too deep beside what holds it."""
     below: dict[str, list[str]] = {}
@@ -299,7 +299,7 @@ def _lift_deep(
         level, depth = children, min(depth + 1, DEPTH_LIMIT)
 
 
-def _by_levels(settled: Settled, parents: Mapping[str, str]) -> list[str]:
+def _by_levels(settled: SettledWork, parents: Mapping[str, str]) -> list[str]:
     for name, parent in parents.items():
         settled.below.setdefault(parent, []).append(name)
     order = list(settled.below.get("", ()))
@@ -309,7 +309,7 @@ def _by_levels(settled: Settled, parents: Mapping[str, str]) -> list[str]:
 
 
 def _put_right(
-    settled: Settled,
+    settled: SettledWork,
     item: ForeignItem,
     parents: Mapping[str, str],
     items_by_id: Mapping[str, ForeignItem],
@@ -320,7 +320,7 @@ def _put_right(
     whole = words_of(item.title) or item.id
     if whole != words_of(item.title):
         tell("it has no title, so it is called by its id")
-    body = cleaned(item.body)
+    body = clean_text(item.body)
     if len(whole) > TITLE_LIMIT:
         tell(f"its title has {len(whole):,} characters; all of it stands in its description")
         body = f"{whole}\n\n{body}".rstrip()
@@ -356,7 +356,7 @@ def _put_right(
         approval=approval,
         checks=tuple(_commands(item.checks, tell)),
         profile=words_of(item.profile)[:WORD_LIMIT],
-        assignee=cleaned(item.assignee)[:WORD_LIMIT],
+        assignee=clean_text(item.assignee)[:WORD_LIMIT],
         # A task holds no phases.
         is_phase=item.is_phase and (not parent or settled.items[parent].is_phase),
         labels=_words(item.labels, "labels", tell),
@@ -424,7 +424,7 @@ def _words(words: Iterable[str], what: str, tell: Tell) -> tuple[str, ...]:
     return tuple(word[:WORD_LIMIT] for word in cleaned_words[:WORDS_LIMIT])
 
 
-def cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return a text in which what has no place in one is replaced."""
     if not control_fault(text):
         return text
@@ -433,10 +433,10 @@ def cleaned(text: str) -> str:
 
 def words_of(text: str) -> str:
     """Return a text as one line."""
-    return " ".join(cleaned(text).split())
+    return " ".join(clean_text(text).split())
 
 
-def _cut_circles(settled: Settled) -> None:
+def _cut_circles(settled: SettledWork) -> None:
     """Leave out an edge of each circle of items that wait for each other.
 
     Each item begins after what it needs has ended and after what holds it has begun, and ends after it has begun and all its
@@ -477,7 +477,7 @@ def _cut_circles(settled: Settled) -> None:
         settled.items[name] = replace(item, needs=needs_left)
 
 
-def _steps(settled: Settled) -> dict[str, list[tuple[str, str]]]:
+def _steps(settled: SettledWork) -> dict[str, list[tuple[str, str]]]:
     """Return what the begin and the end (a line feed behind its id) of each item come after, with the item that is waited for."""
     steps: dict[str, list[tuple[str, str]]] = {}
     for name, item in settled.items.items():
@@ -488,7 +488,9 @@ def _steps(settled: Settled) -> dict[str, list[tuple[str, str]]]:
     return steps
 
 
-def _cut_edge(settled: Settled, waiter: str, need: str, path: Sequence[str], start: int) -> None:
+def _cut_edge(
+    settled: SettledWork, waiter: str, need: str, path: Sequence[str], start: int
+) -> None:
     circle = list(dict.fromkeys(step.rstrip("\n") for step in path[start:]))
     settled.note(
         settled.items[waiter],
@@ -497,7 +499,7 @@ def _cut_edge(settled: Settled, waiter: str, need: str, path: Sequence[str], sta
     )
 
 
-def _open_wholes(settled: Settled) -> None:
+def _open_wholes(settled: SettledWork) -> None:
     """Have what ended there while a part of it is open stay open, and tell of it."""
     is_open: dict[str, bool] = {}
     for name in reversed(settled.items):

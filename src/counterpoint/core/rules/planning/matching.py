@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from counterpoint.core.model.work import WORKABLE, Kind
-from counterpoint.core.rules.drafting import Planned
+from counterpoint.core.rules.drafting import PlannedItem
 from counterpoint.kernel.frozen import frozen
 
 
@@ -46,7 +46,7 @@ class Matches:
 
 
 def match_plan(
-    planned: Sequence[Planned],
+    planned: Sequence[PlannedItem],
     items: Sequence[KnownItem],
     root: str,
     numbered: Mapping[int, str] = MappingProxyType({}),
@@ -65,7 +65,9 @@ def match_plan(
 
 
 class _Matching:
-    def __init__(self, planned: Sequence[Planned], items: Sequence[KnownItem], root: str) -> None:
+    def __init__(
+        self, planned: Sequence[PlannedItem], items: Sequence[KnownItem], root: str
+    ) -> None:
         self.planned = planned
         self.known = items
         self.matches = Matches(ids={0: root})
@@ -184,17 +186,17 @@ class _Matching:
         return bool(name and item.name and name != item.name)
 
 
-def _is_alike(part: Planned, item: KnownItem) -> bool:
+def _is_alike(part: PlannedItem, item: KnownItem) -> bool:
     return (part.draft.kind in WORKABLE) == (item.kind in WORKABLE)
 
 
-def _title_of(part: Planned | KnownItem) -> tuple[bool, str]:
+def _title_of(part: PlannedItem | KnownItem) -> tuple[bool, str]:
     """Return what tells titles apart: all their letters, in any script, and whether it is work or a phase."""
-    draft = part.draft if isinstance(part, Planned) else part
+    draft = part.draft if isinstance(part, PlannedItem) else part
     return draft.kind in WORKABLE, " ".join(draft.title.split())
 
 
-def children_of(planned: Sequence[Planned]) -> Mapping[int, list[int]]:
+def children_of(planned: Sequence[PlannedItem]) -> Mapping[int, list[int]]:
     """Return the places directly below each place."""
     below: dict[int, list[int]] = defaultdict(list)
     for index, part in enumerate(planned):

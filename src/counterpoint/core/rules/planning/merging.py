@@ -33,7 +33,7 @@ _HEAD: Final = expression(r"Written in \S+(?: by (.*?))?(?: on ([^\s:](?:.*\S)?)
 
 
 @dataclass(slots=True)
-class Merged:
+class ItemMerge:
     """What is to become of an item.
 
     fields: new values by their names. add, remove: of each set. conflicts: fields that both sides changed.
@@ -68,10 +68,10 @@ def last_of(item: ForeignItem) -> dict[str, Json]:
     }
 
 
-def merge(last: Mapping[str, Json], theirs: ForeignItem, item: Mapping[str, Any]) -> Merged:
+def merge(last: Mapping[str, Json], theirs: ForeignItem, item: Mapping[str, Any]) -> ItemMerge:
     """Return what an import changes. last: what `last_of` gave; item: the values that the item has now, by field."""
     now = last_of(theirs)
-    merged = Merged(last=dict(now))
+    merged = ItemMerge(last=dict(now))
     for name in SCALARS:
         ours = _kept(name, item[name])
         before = last.get(name, ours)

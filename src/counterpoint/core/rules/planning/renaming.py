@@ -13,7 +13,7 @@ from typing import Final
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark
-from counterpoint.core.rules.drafting import Planned
+from counterpoint.core.rules.drafting import PlannedItem
 from counterpoint.core.rules.planning.matching import KnownItem, match_plan
 from counterpoint.core.rules.planning.merging import last_of
 
@@ -30,12 +30,12 @@ def has_ids_of_its_own(work: ForeignWork) -> bool:
     return all(item.naming == "id" for item in work.items)
 
 
-def renamed(
+def rename_items(
     work: ForeignWork, items: Mapping[str, ForeignItem], earlier: Sequence[KnownItem]
 ) -> ForeignWork:
     """Return a source with the ids that its items have here. items: its items put right, parents first; earlier: those that came before."""
     places = {name: index for index, name in enumerate(items, 1)}
-    planned = [Planned(draft=Draft(kind="plan", title=""), parent=None, position=0)]
+    planned = [PlannedItem(draft=Draft(kind="plan", title=""), parent=None, position=0)]
     planned += [_planned(item, places) for item in items.values()]
     ids = {item.id for item in earlier}
     own_ids = {name for name, item in items.items() if item.naming == "id"}
@@ -66,13 +66,13 @@ def title_of(last: Mapping[str, object]) -> str:
     return str(last.get("title", ""))
 
 
-def _planned(item: ForeignItem, places: Mapping[str, int]) -> Planned:
+def _planned(item: ForeignItem, places: Mapping[str, int]) -> PlannedItem:
     draft = Draft(
         kind="phase" if item.is_phase else "task",
         title=title_of(last_of(item)),
         name=item.id if item.naming == "id" else "",
     )
-    return Planned(draft=draft, parent=places.get(item.parent, 0), position=0)
+    return PlannedItem(draft=draft, parent=places.get(item.parent, 0), position=0)
 
 
 def _with_ids(item: ForeignItem, new_ids: Mapping[str, str]) -> ForeignItem:

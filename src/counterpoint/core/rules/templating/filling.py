@@ -12,7 +12,7 @@ from counterpoint.core.model.templates import Filled, Template, TemplatePart, Te
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.planning.commands import command_of
 from counterpoint.core.rules.templating import listing, markdown, placeholders, reading
-from counterpoint.core.rules.templating.variables import settled, text_of
+from counterpoint.core.rules.templating.variables import settle_values, text_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
@@ -45,7 +45,7 @@ def fill(
 
 def _from_yaml(sheet: TemplateSource, inputs: Mapping[str, Json], title: str) -> Filled:
     template = reading.load(sheet)
-    values = settled(template.variables, inputs)
+    values = settle_values(template.variables, inputs)
     filler = _Filler(template, values)
     draft = filler.draft(title)
     return Filled(

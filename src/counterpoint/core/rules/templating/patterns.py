@@ -64,6 +64,6 @@ def _words(fault: Exception) -> str:
 
 
 @lru_cache(maxsize=256)
-def compiled(text: str) -> Pattern:
+def compile_pattern(text: str) -> Pattern:
     """Return the pattern of a text, which is read once; InvalidInput says what is wrong with it."""
     return Pattern(text)

@@ -26,7 +26,7 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: "{{" if slot[0] == _PLAIN else values[slot[1].strip()], text)
 
 
-def tightened(text: str) -> str:
+def tighten_slots(text: str) -> str:
     """Return a text without the blanks inside of slots, so that none is split at blanks."""
     return _SLOT.sub(
         lambda slot: slot[0] if slot[1] is None else f"{{{{{slot[1].strip()}}}}}", text

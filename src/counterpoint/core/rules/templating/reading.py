@@ -110,7 +110,7 @@ class _Reader(Parts):
         if len(entries) > VARIABLE_LIMIT:
             self.fault(("variables",), f"there are more than {VARIABLE_LIMIT} variables")
         variables = tuple(self.variable(name, entry) for name, entry in entries.items())
-        size = sum(patterns.compiled(variable.pattern).size for variable in variables)
+        size = sum(patterns.compile_pattern(variable.pattern).size for variable in variables)
         if size > PATTERNS_LIMIT:
             self.fault(("variables",), "the patterns of the variables are too large together")
         return variables
@@ -145,7 +145,7 @@ class _Reader(Parts):
     def pattern(self, path: Way, at: Mapping[str, Json]) -> str:
         text = self.text(path, at, "pattern", has_slots=False)
         try:
-            patterns.compiled(text)
+            patterns.compile_pattern(text)
         except InvalidInput as fault:
             self.fault((*path, "pattern"), fault.message)
             return ""
@@ -210,7 +210,7 @@ class _Reader(Parts):
         """Return commands as lists of words: a value never becomes several words of one."""
         commands: list[tuple[str, ...]] = []
         for index, text in enumerate(self.texts(path, at, "verify")):
-            argv, problem = command_of(placeholders.tightened(text))
+            argv, problem = command_of(placeholders.tighten_slots(text))
             if problem:
                 self.fault((*path, "verify", index), problem)
             commands.append(argv)

@@ -58,12 +58,12 @@ def value_faults(variable: Variable, text: str) -> list[str]:
     if variable.pattern:
         if len(text) > patterns.TEXT_LIMIT:
             faults.append(f"it is longer than {patterns.TEXT_LIMIT} characters")
-        elif not patterns.compiled(variable.pattern).matches(text):
+        elif not patterns.compile_pattern(variable.pattern).matches(text):
             faults.append(f"it does not match {variable.pattern}")
     return faults
 
 
-def settled(variables: Sequence[Variable], inputs: Mapping[str, Json]) -> dict[str, str]:
+def settle_values(variables: Sequence[Variable], inputs: Mapping[str, Json]) -> dict[str, str]:
     """Return the value of every variable, given or by default.
 
     Raises InvalidInput with all that is wrong; its facts list the names `missing` and `unknown`.

@@ -32,15 +32,15 @@ def has_any(body: str, words: Collection[str], least: int) -> bool:
     )
 
 
-def blotted(value: Json, words: Collection[str]) -> Json:
+def blot_words(value: Json, words: Collection[str]) -> Json:
     """Return a JSON value with a mark in place of the words, and of long pieces of them."""
     if isinstance(value, str):
         return _blotted(value, words)
     if isinstance(value, dict):
         parts = cast("dict[str, Any]", value)
-        return {_blotted(name, words): blotted(part, words) for name, part in parts.items()}
+        return {_blotted(name, words): blot_words(part, words) for name, part in parts.items()}
     if isinstance(value, list):
-        return [blotted(part, words) for part in cast("list[Any]", value)]
+        return [blot_words(part, words) for part in cast("list[Any]", value)]
     return value
 
 

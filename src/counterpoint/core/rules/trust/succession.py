@@ -24,7 +24,7 @@ from typing import Final, Literal
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.identity import Authority
 from counterpoint.core.model.sessions import Session
-from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.claims import principal_id_of
 from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.frozen import frozen
@@ -75,7 +75,7 @@ def succession(asker: Asker, holder: Holder, now: Timestamp, grace: float) -> Re
 
 def _is_same_principal(asker: Asker, holder: Holder, _now: Timestamp, _grace: float) -> bool:
     is_attested = asker.actor.principal is not None
-    if not is_attested or standing(asker.actor) != holder.session.principal:
+    if not is_attested or principal_id_of(asker.actor) != holder.session.principal:
         return False
     return holder.absence is not None or (asker.is_naming and not holder.is_here)
 

@@ -34,7 +34,7 @@ from counterpoint.core.model.models.asking import Message, Provider, Question
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import BODY_LIMIT, TITLE_LIMIT
 from counterpoint.core.rules.drafting import list_faults, title_faults
-from counterpoint.core.rules.models.quoting import DATA, quoted
+from counterpoint.core.rules.models.quoting import DATA, quote_text
 from counterpoint.dialects.agentic.nouns import (
     BRIEF_PRIORITIES,
     CONTENT_TYPES,
@@ -325,12 +325,12 @@ def _render_brief(brief: Brief, context: str, draft: str) -> str:
     length = "" if brief.content_type == PROMPT else f" of about {words} words"
     parts = [
         f"Write {kind}{length}. The brief:",
-        quoted(dump_any({name: value for name, value in fields.items() if value})),
+        quote_text(dump_any({name: value for name, value in fields.items() if value})),
     ]
     if context:
-        parts += ["The plan that it is about:", quoted(context)]
+        parts += ["The plan that it is about:", quote_text(context)]
     if draft:
-        parts += ["The draft:", quoted(draft)]
+        parts += ["The draft:", quote_text(draft)]
     return "\n\n".join(parts)
 
 

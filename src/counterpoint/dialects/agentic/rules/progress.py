@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from counterpoint.core.model.answers import ItemView, Progress, Standing
-from counterpoint.core.rules.readiness import standing
+from counterpoint.core.rules.readiness import part_state
 from counterpoint.dialects.agentic.nouns import ARCHIVED, PAUSED, REASON, SLUG, PlanStanding
 from counterpoint.kernel.visible import json_text
 
 
 def standing_of(part: ItemView) -> Standing:
     """Return how a phase or a task stands."""
-    return standing(*part.item.state_key, bool(part.blockers))
+    return part_state(*part.item.state_key, bool(part.blockers))
 
 
 def reason_of(part: ItemView) -> str:
@@ -40,7 +40,7 @@ def text_in(part: ItemView, name: str) -> str:
 
 def percentage(progress: Progress) -> int:
     """Return how many parts of a hundred need nothing more; 0 if there are none."""
-    parts = progress.counted(standing)
+    parts = progress.counted(part_state)
     done = parts["done"] + parts["skipped"]
     return round(100 * done / progress.total) if progress.total else 0
 

@@ -33,10 +33,10 @@ from counterpoint.dialects.paging import (
     RESERVE,
     Part,
     clip,
+    fit_parts,
     pages_of,
     part_of_list,
     part_of_text,
-    shared,
     size_of,
     sparse,
 )
@@ -146,7 +146,7 @@ def content_brief_get(
     pages = pages_of(call, cursor, "content_brief_get", brief.id, number, first=first)
     parts = {name: _part(every[name], at) for name, at in pages.at.items()}
     max_bytes = PAGE - RESERVE - size_of(header)
-    contents, next_starts = shared(parts, max_bytes)
+    contents, next_starts = fit_parts(parts, max_bytes)
     further = pages.cursor(cast("Json", next_starts) or None)
     return present(brief={**header, **contents}, **sparse(next_cursor=further), note=DATA)
 

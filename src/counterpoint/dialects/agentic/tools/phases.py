@@ -39,9 +39,9 @@ from counterpoint.dialects.paging import (
     RESERVE,
     Part,
     clip,
+    fit_parts,
     pages_of,
     part_of_rows,
-    shared,
     size_of,
     sparse,
 )
@@ -86,7 +86,7 @@ def phase_get(
             lambda record: record.number,
             at["checkpoints"],
         )
-    parts, next_starts = shared(opened, PAGE - RESERVE - size_of(header))
+    parts, next_starts = fit_parts(opened, PAGE - RESERVE - size_of(header))
     lists: dict[str, Json] = {"tasks": [], "checkpoints": [], **parts} if not cursor else parts
     return present(
         phase={**header, **lists, "dependencies": present_phase(line).get("dependencies", [])},

@@ -41,7 +41,7 @@ from counterpoint.dialects.whole import (
     Written,
     find_written,
     present_written,
-    renamed,
+    rename_parts,
     written_item,
 )
 from counterpoint.kernel.canonical import Json, object_of
@@ -147,7 +147,7 @@ def _rename_parts(written: Written | None) -> Written | None:
         case _:
             # A line of a log has a type, a checkpoint of a phase has none; `note` says that all this is data.
             names = {"text": "message"} if "type" in written.parts else {"data": "context"}
-    return renamed(written, names)
+    return rename_parts(written, names)
 
 
 def _last_handoff_names(written: Written) -> dict[str, str]:

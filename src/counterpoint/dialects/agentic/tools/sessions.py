@@ -11,7 +11,7 @@ from counterpoint.core.model.answers import Continuation, HandedOver
 from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.core.model.sessions import SessionFilter, SessionHistory
-from counterpoint.core.rules.wording import as_given
+from counterpoint.core.rules.wording import parse_details
 from counterpoint.dialects.agentic.envelope import PHRASES, present
 from counterpoint.dialects.agentic.rules.progress import slug_of
 from counterpoint.dialects.agentic.verbs.plans import Planning
@@ -39,14 +39,19 @@ from counterpoint.dialects.agentic.words import (
     sized,
 )
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.continuing import lost, next_call, offered, present_left
+from counterpoint.dialects.continuing import (
+    describe_lost_claim,
+    list_resumable_work,
+    next_call,
+    present_left,
+)
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
     clip,
+    fit_parts,
     pages_of,
     part_of_list,
-    shared,
     size_of,
     sparse,
 )
@@ -111,7 +116,7 @@ def session_log(
     return present(
         logged=clip(message, _SHOWN),
         entry={"id": record.id, "type": type, "timestamp": record.created_at},
-        **lost(call, PHRASES),
+        **describe_lost_claim(call, PHRASES),
     )
 
 
@@ -244,11 +249,11 @@ def session_replay(
     parts = {name: part_of_list(lists[name], start) for name, start in starts.items()}
     header = _replay_header(call, history) if not cursor else {"session_id": session_id}
     max_bytes = PAGE - RESERVE - size_of(header) - 400
-    contents, next_starts = shared(parts, max_bytes)
+    contents, next_starts = fit_parts(parts, max_bytes)
     twice = size_of(_by_action(cast("list[Any]", contents.get("artifacts", []))))
     if twice > RESERVE:
         # The paths are told again by what was done with them.
-        contents, next_starts = shared(parts, max_bytes - min(twice, max_bytes // 2))
+        contents, next_starts = fit_parts(parts, max_bytes - min(twice, max_bytes // 2))
     context: dict[str, Json] = {**header, **{name: [] for name in starts}, **contents}
     if "artifacts" in starts:
         context["artifacts_by_action"] = _by_action(cast("list[Any]", context["artifacts"]))
@@ -328,7 +333,7 @@ def _last_handoff(history: SessionHistory) -> dict[str, Json] | None:
         "summary": history.handoff.get("summary", ""),
         "next_steps": history.handoff.get("next_steps") or [],
         "blockers": history.handoff.get("blockers") or [],
-        "context_for_next": as_given(str(history.handoff.get("context", ""))),
+        "context_for_next": parse_details(str(history.handoff.get("context", ""))),
     }
     is_long = size_of(handoff) > _SHOWN
     return _shorten(handoff, str(history.handoff["id"]), _SHOWN) if is_long else handoff
@@ -387,4 +392,4 @@ def _own_sessions(call: Call) -> dict[str, Json]:
             "next_call": hint,
         }
 
-    return offered(call, "sessions", present_own, PHRASES)
+    return list_resumable_work(call, "sessions", present_own, PHRASES)

@@ -16,9 +16,9 @@ from typing import Final, Literal
 from counterpoint.core.model.models.asking import Message
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.models.asking import ModelVerbs
-from counterpoint.core.operations.recording.change import masked
+from counterpoint.core.operations.recording.change import mask_row
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.models.limits import BYTES_A_TOKEN
 from counterpoint.dialects.agentic.nouns import Brief, BriefRequest, WritingOrder
@@ -57,7 +57,7 @@ class BatchFiles:
         """Make briefs of the articles that have none in the batch yet; InvalidInput, Conflict for slugs of other briefs."""
         lacking, _ = self._compare(batch)
         if lacking:
-            with joined(self._context):
+            with transaction(self._context):
                 for request in lacking:
                     Briefs(self._context).create(request)
 
@@ -94,7 +94,7 @@ class BatchFiles:
 
     def _differs(self, request: BriefRequest, brief: Brief) -> bool:
         draft = draft_of(self._context, request, brief.id, brief.number, brief.created_at)
-        draft = masked(draft, self._context.ports.secrets)
+        draft = mask_row(draft, self._context.ports.secrets)
         return any(getattr(draft, name) != getattr(brief, name) for name in _SAID)
 
     def _load_requests(self, batch: str) -> tuple[BriefRequest, ...]:

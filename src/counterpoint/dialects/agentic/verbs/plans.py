@@ -12,20 +12,20 @@ from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.work import Alias, Criterion, Item
-from counterpoint.core.operations.closing.standing import skip_below
+from counterpoint.core.operations.closing.part_status import skip_below
 from counterpoint.core.operations.overview import ItemReader, Part
 from counterpoint.core.operations.planning.staging import is_large
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import (
+    attribute_object,
     item_named,
-    kept_object,
     relabel,
     set_attributes,
 )
-from counterpoint.core.operations.recording.moves import move, touched
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.moves import bump_version, move
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.agentic.nouns import ARCHIVED, PAUSED, PRUNED, SLUG, PlanStanding
 from counterpoint.dialects.agentic.rules.progress import plan_standing
@@ -153,7 +153,7 @@ class Planning:
         start: whether it is offered at once; else its tasks are not ready before it is made active.
         Raises Conflict if the wanted slug is taken, and the refusals of `plans.create`.
         """
-        with joined(self._context):
+        with transaction(self._context):
             with self._naming(draft) as view:
                 name = self._free(view, slug)
             phases = tuple(_declared(child) for child in draft.children)
@@ -276,12 +276,12 @@ class Planning:
     def put_away(self, name: str) -> dict[str, Json]:
         """Return when and why a plan was archived; empty if it is not."""
         with self._context.reading() as view:
-            return kept_object(view, plan_named(view, name).id, ARCHIVED)
+            return attribute_object(view, plan_named(view, name).id, ARCHIVED)
 
 
 def _explain(change: Change, plan: Item, reason: str) -> None:
     """Keep why a plan was archived that nobody gave a reason for; Conflict for another reason than it has."""
-    put_away = kept_object(change.writing, plan.id, ARCHIVED)
+    put_away = attribute_object(change.writing, plan.id, ARCHIVED)
     if put_away.get("reason", reason) != reason:
         raise Conflict(
             f"the plan {plan.title!r} is archived already, for another reason",
@@ -299,7 +299,7 @@ def _move(change: Change, plan: Item, to: PlanStanding, reason: str) -> list[str
         put_away: dict[str, Json] = {"at": change.now, **({"reason": reason} if reason else {})}
         set_attributes(change, plan, {ARCHIVED: put_away})
         if plan.is_closed:
-            change.put(touched(change, plan))
+            change.put(bump_version(change, plan))
             return []
         _walk(change, plan, "backlog")
         return []
@@ -314,7 +314,7 @@ def _move(change: Change, plan: Item, to: PlanStanding, reason: str) -> list[str
 def _walk(change: Change, plan: Item, goal: str) -> None:
     states = plan.states.way(plan.status, goal)
     if not states:
-        change.put(touched(change, plan))
+        change.put(bump_version(change, plan))
     for state in states:
         plan = move(change, change.get(Item, plan.id), state)
 

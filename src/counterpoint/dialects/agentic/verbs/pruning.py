@@ -22,10 +22,10 @@ from counterpoint.core.model.work import Alias, Attribute, Item, Label
 from counterpoint.core.operations.recording.authority import refuse_agent
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import kept_object, relabel
+from counterpoint.core.operations.recording.facets import attribute_object, relabel
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.trust.erasing import Erasing
+from counterpoint.core.operations.trust.erasing import Erasures
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.agentic.nouns import ARCHIVED, PRUNED, RETENTION_DAYS, SLUG, Pruned
 from counterpoint.kernel import canonical
@@ -61,7 +61,7 @@ class Pruning:
             )
             path, reason = f"items/{plan.item.id}", "its plan was pruned"
             try:
-                erased = Erasing(self._context).of_texts(digests, path, reason, check)
+                erased = Erasures(self._context).of_texts(digests, path, reason, check)
             except StaleVersion:
                 continue
             pruned.append(replace(plan, receipt=erased.receipt))
@@ -110,7 +110,7 @@ def _doomed(view: Reading, before: Timestamp) -> list[tuple[Pruned, tuple[str, .
     pruned: list[Pruned] = []
     for label in view.select(Label, name=ARCHIVED):
         plan = view.find(Item, label.item)
-        at = str(kept_object(view, label.item, ARCHIVED).get("at", ""))
+        at = str(attribute_object(view, label.item, ARCHIVED).get("at", ""))
         gone = view.find(Label, label.item, PRUNED)
         if plan is not None and plan.kind == "plan" and gone is None and at and at < before:
             slugs = [a.name for a in view.select(Alias, item=plan.id) if a.scope == SLUG]

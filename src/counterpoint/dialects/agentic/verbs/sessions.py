@@ -10,11 +10,11 @@ from counterpoint.core.model.filters import Handover
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Handoff, Session, SessionOpening, SessionView
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.held import last_handoff
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.resumable_sessions import last_handoff
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.sessions import Sessions, end_with, view_of
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.wording import as_given
+from counterpoint.core.rules.wording import parse_details
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.clock import Timestamp
 
@@ -50,7 +50,7 @@ class PlanSessions:
 
         Raises NotFound, AlreadyClaimed if the other one is still at work.
         """
-        with joined(self._context):
+        with transaction(self._context):
             previous = Sessions(self._context).get(session)
             other, before = previous.session, agent_type_of(previous)
             with self._context.reading() as view:
@@ -72,7 +72,7 @@ class PlanSessions:
             if not _stale(view, self._context.ports.clock.now()):
                 return []
         ended: list[Session] = []
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "sessions.counted") as change:
                 stale = _stale(change.writing, change.clock)
             for session in stale:
@@ -102,7 +102,7 @@ def present_handoff(handoff: Handoff) -> dict[str, Json]:
         "summary": handoff.summary,
         "next_steps": list(handoff.next_steps),
         "blockers": list(handoff.blockers),
-        "context_for_next": as_given(handoff.context),
+        "context_for_next": parse_details(handoff.context),
     }
 
 

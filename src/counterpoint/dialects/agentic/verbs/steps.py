@@ -21,12 +21,12 @@ from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import Claims
-from counterpoint.core.operations.closing.standing import (
+from counterpoint.core.operations.closing.part_status import (
     block,
     bring,
-    held_in,
-    now_standing,
+    holder_context,
     open_blockers,
+    part_status,
 )
 from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.journal import Journal
@@ -36,7 +36,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import set_attributes
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.readiness import standing
+from counterpoint.core.rules.readiness import part_state
 from counterpoint.dialects.agentic.nouns import NOTES, REASON, MovedStep
 from counterpoint.dialects.agentic.rules.progress import plan_standing
 from counterpoint.dialects.agentic.verbs.plans import (
@@ -123,7 +123,7 @@ class Steps:
             item = change.get(Item, phase_at(change.writing, above, phase).id)
             _refuse_put_away(change, above)
             _mark_met(change, item, met)
-            if reason and now_standing(change, item) == to:
+            if reason and part_status(change, item) == to:
                 _explain(change, item, to, reason)
             return _bring(change, item, to, reason)
 
@@ -169,12 +169,12 @@ class Steps:
                 set_attributes(change, item, {NOTES: notes or None})
                 change.add_facts(notes=True)
             if to == _TOGGLED:
-                to = "open" if standing(*item.state_key) == "done" else "done"
-            goal = to if to is not None else now_standing(change, item)
+                to = "open" if part_state(*item.state_key) == "done" else "done"
+            goal = to if to is not None else part_status(change, item)
             moved = _bring(change, item, goal, notes or "")  # pyright: ignore[reportArgumentType] -- one of the words
             if snapshot is None:
                 return moved
-            taken = Claims(held_in(self._context, change, item.id)).take(
+            taken = Claims(holder_context(self._context, change, item.id)).take(
                 change, moved.item, snapshot
             )
             return replace(moved, item=taken.item)

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from counterpoint.core.model.models.asking import Answer, Provider, Question
-from counterpoint.core.model.models.asking import asked as asked_of
+from counterpoint.core.model.models.asking import make_question as asked_of
 from counterpoint.core.model.models.uses import RESERVED, ModelDay
 from counterpoint.core.model.work import TITLE_LIMIT
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.wording import first_line
@@ -147,7 +147,7 @@ class Writing:
     def queue_prompt(self, prompt: str, wish: Wish) -> str:
         """Queue a brief for a prompt; return its id. KeyReused."""
         digest = wish.digest(prompt=prompt)
-        with joined(self._context), recording(self._context, "content.asked") as change:
+        with transaction(self._context), recording(self._context, "content.asked") as change:
             change.open_session()
             brief = next(iter(find_under_key(change, digest)), "")
             if not brief:

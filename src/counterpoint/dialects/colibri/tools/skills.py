@@ -16,7 +16,7 @@ from counterpoint.dialects.colibri.words import (
     present_skill,
     present_skipped,
 )
-from counterpoint.dialects.paging import PAGE, RESERVE, pages_of, part_of_list, shared
+from counterpoint.dialects.paging import PAGE, RESERVE, fit_parts, pages_of, part_of_list
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 
@@ -50,7 +50,7 @@ def skill_list(
             [present_skipped(file) for file in report.skipped], at["skipped"], limit
         ),
     }
-    contents, next_starts = shared(parts, _ROOM)
+    contents, next_starts = fit_parts(parts, _ROOM)
     ends = {"skills": len(skills), "skipped": len(report.skipped)}
     more = pages.cursor({**ends, **next_starts}) if next_starts else None
     return {

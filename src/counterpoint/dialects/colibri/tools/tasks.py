@@ -9,7 +9,7 @@ from pydantic import Field
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ItemFilter
-from counterpoint.dialects.call import Call, labelled
+from counterpoint.dialects.call import Call, label_texts
 from counterpoint.dialects.colibri.verbs.strict_tasks import StrictTasks
 from counterpoint.dialects.colibri.words import (
     ABSENT,
@@ -215,7 +215,7 @@ def task_list(
         lambda task: present_listed(task) | checks.get(task.item.id, {}),
         lambda task: task.item.number,
     )
-    return labelled({"tasks": entries, "next_cursor": more or None})
+    return label_texts({"tasks": entries, "next_cursor": more or None})
 
 
 @tool(reads=True)
@@ -238,7 +238,7 @@ def task_next_actions(
         lambda next_move: next_move.task.item.number,
     )
     begins = {} if cursor else list_open_sessions(call)
-    return labelled({**begins, "tasks": entries, "next_cursor": more or None})
+    return label_texts({**begins, "tasks": entries, "next_cursor": more or None})
 
 
 def get_task_id(call: Call, name: str) -> str:

@@ -29,7 +29,7 @@ from counterpoint.dialects.colibri.words import (
     present_thought,
 )
 from counterpoint.dialects.paging import clip, pages_of
-from counterpoint.dialects.whole import find_written, present_written, renamed
+from counterpoint.dialects.whole import find_written, present_written, rename_parts
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, NotFound, NotSealed, SessionEnded, SignerAway
 from counterpoint.protocol.tools import tool
@@ -88,7 +88,7 @@ def thought_record_list(
         # A task or a session whole, as a thought: `task_get` shows one page.
         whole = find_written(call, task_id.removesuffix("/"))
         if whole is not None:
-            whole = renamed(whole, {"text": "content"})
+            whole = rename_parts(whole, {"text": "content"})
             return present_written(call, task_id, whole, cursor, "thought_record_list")
     pages = pages_of(call, cursor, "thought_record_list", task_id, session_id, type)
     task = native_id(call, task_id) if task_id else ""

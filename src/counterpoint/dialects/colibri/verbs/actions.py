@@ -15,7 +15,7 @@ from typing import Final
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import Unit, joined, recording
+from counterpoint.core.operations.recording.unit import Unit, recording, transaction
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.dialects.colibri.nouns import Action, Asked, Condition, Ended, Ending
 from counterpoint.dialects.colibri.skill_files import SkillDirectory
@@ -41,7 +41,7 @@ class Actions:
 
         run: answers what the caller hears, and how the call ended.
         """
-        with joined(self._context):
+        with transaction(self._context):
             answer, ended = run()
             self.leave(entered, ended)
         return answer

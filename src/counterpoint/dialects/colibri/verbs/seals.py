@@ -26,7 +26,7 @@ from counterpoint.core.ledger.trail import origin_of
 from counterpoint.core.model.answers import Proof
 from counterpoint.core.model.proofs import Examined, Seal, Thought
 from counterpoint.core.model.sessions import Session, SessionOpening
-from counterpoint.core.operations.audit import Auditing
+from counterpoint.core.operations.audit import LedgerAudit
 from counterpoint.core.operations.journal import redactions
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
@@ -34,7 +34,7 @@ from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.operations.recording.handover import close
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.sessions import Sessions
-from counterpoint.core.operations.trust.signing import Signing
+from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
 from counterpoint.core.ports.store import Reading, Salted
 from counterpoint.core.rules.sessions import may_write
@@ -94,7 +94,7 @@ class Seals:
         if row is None or not leaves or not may_write(row, caller.actor, caller.capability):
             # Refused in the transaction, in these words or others: nobody is asked for it.
             return None, ""
-        signing = Signing(self._context)
+        signing = LedgerSigning(self._context)
         # The ledger names the key before anything is sealed with it.
         signing.name_key()
         key = signing.named_key()
@@ -224,7 +224,7 @@ class Seals:
         )
 
     def _seal_faults(self, view: Reading, seal: Seal) -> Iterator[LedgerBroken | MalformedDocument]:
-        key = Signing(self._context).key_at(seal.sealed_at)
+        key = LedgerSigning(self._context).key_at(seal.sealed_at)
         try:
             signed = checkpoints.verify(seal.checkpoint, key, origin_of(key, seal.session))
         except (MalformedDocument, ProofMismatch) as fault:
@@ -243,7 +243,7 @@ class Seals:
 
         Raises NotFound for the session, NotSealed, QuorumMissing.
         """
-        audit = Auditing(self._context)
+        audit = LedgerAudit(self._context)
         WitnessPolicies(self._context).refuse_unwitnessed()
         with self._context.reading() as view:
             seal = _seal_of(view, session)
@@ -253,7 +253,7 @@ class Seals:
                 raise _differs(session, "is not told of in the ledger")
             sequences += _redactions(view, {thought.content for thought in thoughts})
             size = view.head().size
-        if Signing(self._context).key_at(seal.sealed_at) != audit.key:
+        if LedgerSigning(self._context).key_at(seal.sealed_at) != audit.key:
             raise SignerAway(
                 f"session {session} was sealed with a key that the ledger has left since",
                 hint="Export the whole ledger: its bundle tells of both keys.",

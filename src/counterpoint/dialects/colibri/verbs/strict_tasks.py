@@ -20,7 +20,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.overview import ItemReader, Part
 from counterpoint.core.operations.plans import Plans
-from counterpoint.core.operations.readiness import judged_for
+from counterpoint.core.operations.readiness import judge_for_caller
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named
@@ -74,7 +74,7 @@ class StrictTasks:
                 NextMove(
                     task=task,
                     moves=task.item.states.moves[task.item.status],
-                    readiness=judged_for(view, task.item, holders),
+                    readiness=judge_for_caller(view, task.item, holders),
                 )
                 for task in islice(_find_tasks(view, item_filter, after), limit)
             ]

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 from counterpoint.core.model.answers import Standing
 from counterpoint.core.model.filters import Edit, Note
 from counterpoint.core.model.work import TITLE_LIMIT, WORKABLE, Item
-from counterpoint.core.operations.closing.standing import (
+from counterpoint.core.operations.closing.part_status import (
     block,
     bring,
     open_blockers,
@@ -37,7 +37,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import item_named, labels_of, set_attributes
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import move
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.documents.rules.comparing import (
     Difference,
@@ -539,7 +539,7 @@ class Importing:
         folder: where its file lies; None: what its status says. source: the file that it came from.
         """
         drafted, fixes = self._draft(document, folder)
-        with joined(self._context):
+        with transaction(self._context):
             plan = Plans(self._context).create(drafted.draft)
             # The core makes items in the order of the draft's levels, which is that of the nodes.
             items = dict(zip(drafted.order, (item.id for item in plan.items), strict=True))

@@ -21,7 +21,7 @@ from typing import Final, Literal, cast
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.lines import REDACTION
 from counterpoint.core.model.work import Alias, Item
-from counterpoint.core.operations.feed import concerned
+from counterpoint.core.operations.feed import list_touched_items
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import labels_of
 from counterpoint.core.ports.store import Reading
@@ -456,7 +456,7 @@ def refuse_other_name(document: Mapping[str, Json], spec: str) -> None:
 
 def _changed(view: Reading, entries: Iterable[Entry]) -> Iterable[str]:
     for entry in entries:
-        yield from concerned(view, entry)
+        yield from list_touched_items(view, entry)
 
 
 def _folder(file: SpecFile) -> Folder:

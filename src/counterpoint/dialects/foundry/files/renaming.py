@@ -18,7 +18,7 @@ from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.work import Alias, Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller, Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.files.mirror import Mirroring
 from counterpoint.dialects.foundry.files.spec_files import SpecFiles
@@ -68,7 +68,7 @@ class Renaming:
             actor=Actor(kind="system", name="counterpoint"), root=self._context.caller.root
         )
         context = Context(ports=self._context.ports, caller=program)
-        with joined(context):
+        with transaction(context):
             with recording(context, RENAMED, item) as change:
                 day = _DAY.search(former)
                 name = free_spec_id(change.writing, "spec", day[0] if day else change.now[:10])

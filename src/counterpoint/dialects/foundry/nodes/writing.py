@@ -13,11 +13,14 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Dependency, Item
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.connection_sessions import (
+    claims_of_others,
+    refuse_foreign_claims,
+)
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, line_of
 from counterpoint.core.operations.recording.links import undepend
 from counterpoint.core.operations.recording.moves import move, refuse_dropping
-from counterpoint.core.operations.recording.seats import refuse_strange, strange_among
 from counterpoint.core.operations.recording.unallowed import find_unallowed_checks
 from counterpoint.core.operations.recording.unit import perform
 from counterpoint.core.ports.store import Reading
@@ -60,13 +63,13 @@ def placing(context: Context, paths: Collection[str] | None = None) -> Place:
 
 def refuse_held_at(change: Change, item: Item) -> None:
     """Raise AlreadyClaimed if another agent holds an item, or something below it."""
-    refuse_strange(change, _list_claims_below(change, (item.id,)))
+    refuse_foreign_claims(change, _list_claims_below(change, (item.id,)))
 
 
 def refuse_held_over(change: Change, item: Item) -> None:
     """Raise AlreadyClaimed if another agent holds an item, or one above it: its end would wait for new children."""
     claims = [change.find(Claim, above.id) for above in line_of(change, item.id)]
-    refuse_strange(change, [claim for claim in claims if claim is not None])
+    refuse_foreign_claims(change, [claim for claim in claims if claim is not None])
 
 
 def refuse_reordered(change: Change, before: Sequence[str], after: Sequence[str]) -> None:
@@ -76,7 +79,7 @@ def refuse_reordered(change: Change, before: Sequence[str], after: Sequence[str]
     """
     places = set(before)
     claims: dict[str, Claim] = {}
-    for claim in strange_among(change, _list_claims_below(change, places)):
+    for claim in claims_of_others(change, _list_claims_below(change, places)):
         claims.update(
             (ancestor.id, claim)
             for ancestor in line_of(change, claim.item)
@@ -85,7 +88,7 @@ def refuse_reordered(change: Change, before: Sequence[str], after: Sequence[str]
     if [item_id for item_id in before if item_id in claims] != [
         item_id for item_id in after if item_id in claims
     ]:
-        refuse_strange(change, list(claims.values()))
+        refuse_foreign_claims(change, list(claims.values()))
 
 
 def _list_claims_below(change: Change, items: Collection[str]) -> list[Claim]:

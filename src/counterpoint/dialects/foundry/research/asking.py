@@ -28,7 +28,7 @@ from counterpoint.core.operations.web.fetching import PageVerbs
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.models.trying import Standing, away, first_of
+from counterpoint.core.rules.models.provider_order import ProviderOrder, first_of, provider_away
 from counterpoint.dialects.foundry.models.research import (
     PREFIXES,
     ResearchStep,
@@ -61,7 +61,7 @@ class Askable:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def list_providers(self) -> Standing:
+    def list_providers(self) -> ProviderOrder:
         """Return all providers, and the available ones in order; MalformedDocument."""
         providers = ModelVerbs(self._context).standing()
         overrides = self._context.ports.get(Overrides)
@@ -72,9 +72,9 @@ class Askable:
         first = tuple(
             provider for provider in map(apply_override, providers.first) if provider.is_available
         )
-        return Standing(every=tuple(map(apply_override, providers.every)), first=first)
+        return ProviderOrder(every=tuple(map(apply_override, providers.every)), first=first)
 
-    def find(self) -> Standing | None:
+    def find(self) -> ProviderOrder | None:
         """Return the same; None where the configuration cannot be parsed."""
         try:
             return self.list_providers()
@@ -114,7 +114,7 @@ def choose_provider(context: Context, name: str = "") -> Provider:
         return first_of(standing)
     provider = standing.named(name)
     if not provider.is_available:
-        raise away(provider)
+        raise provider_away(provider)
     return provider
 
 

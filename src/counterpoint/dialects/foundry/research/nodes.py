@@ -12,11 +12,11 @@ from typing import Final
 
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.closing.standing import refuse_other
+from counterpoint.core.operations.closing.part_status import refuse_other
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.dialects.foundry.models.research import (
     FINDINGS,
     HISTORY,
@@ -96,7 +96,7 @@ class Researching:
         """Store findings, and set the node's status; return it. NotFound, InvalidInput, Conflict, NotReady, AlreadyClaimed."""
         nonempty = {name: value for name, value in findings.items() if value}
         refuse_large(dump_any(nonempty), "finding")
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "research.recorded") as change:
                 item = self._open_node(change, spec, node)
                 entry: dict[str, Json] = {

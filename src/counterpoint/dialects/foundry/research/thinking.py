@@ -16,7 +16,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.trying import first_of
+from counterpoint.core.rules.models.provider_order import first_of
 from counterpoint.dialects.foundry.models.research import IdeateAction, ResearchStudy, Strategy
 from counterpoint.dialects.foundry.research.asking import (
     Askable,

@@ -24,7 +24,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.trying import first_of
+from counterpoint.core.rules.models.provider_order import first_of
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects.foundry.models.specs import SpecLine
 from counterpoint.dialects.foundry.places import SpecsPlaces

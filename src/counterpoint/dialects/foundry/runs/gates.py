@@ -42,7 +42,7 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.operations.recording.moves import settle
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.trust.derived_keys import DerivedKeys
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.areas import covers
@@ -302,7 +302,7 @@ class Waiving:
         name = gate.name if gate else phase_gate.required
         code, detail = str(why.code), str(why.detail or "")
         context = _as_maintainer(self._context) if is_maintainer else self._context
-        with joined(context):
+        with transaction(context):
             edit = Edit(waive=(name,), reason=f"{code}: {detail}" if detail else code)
             Items(context).edit(item.id, edit)
             with recording(context, "gate.waived", item.id) as change:

@@ -22,7 +22,7 @@ from typing import Final
 
 from counterpoint.core.operations.recording.authority import authority_of
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.callers import PEOPLE
 from counterpoint.dialects.foundry.models.runs import Role, SpecSession
@@ -225,7 +225,7 @@ class Locking:
                 hint="Say it in `bypass_reason`.",
                 error_code="MISSING_REQUIRED",
             )
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "run.bypassed", row.spec) as change:
                 change.open_session()
                 change.add_facts(run=row.session)

@@ -33,9 +33,9 @@ from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.operations.recording.facets import attributes_of, value_of
 from counterpoint.core.operations.recording.handover import close, let_go
-from counterpoint.core.operations.recording.held import live_claims
 from counterpoint.core.operations.recording.moves import follow
-from counterpoint.core.operations.sessions import reason_for, refuse_live, taken_up
+from counterpoint.core.operations.recording.resumable_sessions import live_claims
+from counterpoint.core.operations.sessions import refuse_live, take_up_session, takeover_reason
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.core.rules.trust.succession import OWN
@@ -354,10 +354,12 @@ def take_up(change: Change, session: str) -> Session:
     caller = change.context.caller
     if core_session.status == "active" and may_write(core_session, caller.actor, caller.capability):
         return change.enter(core_session)
-    reason = "handed_over" if core_session.status == "paused" else reason_for(change, core_session)
+    reason = (
+        "handed_over" if core_session.status == "paused" else takeover_reason(change, core_session)
+    )
     if reason is None:
         refuse_live(change, core_session)
-    return taken_up(change, core_session, reason)
+    return take_up_session(change, core_session, reason)
 
 
 def is_own_session(view: Reading, session: str, caller: Caller) -> bool:
@@ -376,7 +378,7 @@ def other_at(change: Change, session: str) -> str:
     core_session = change.get(Session, session)
     if is_own_session(change.writing, session, change.context.caller):
         return ""
-    return core_session.agent if reason_for(change, core_session) is None else ""
+    return core_session.agent if takeover_reason(change, core_session) is None else ""
 
 
 def hand_over(change: Change, session: str) -> None:
@@ -386,7 +388,7 @@ def hand_over(change: Change, session: str) -> None:
         return
     caller = change.context.caller
     is_mine = may_write(core_session, caller.actor, caller.capability)
-    if is_mine or reason_for(change, core_session) is not None:
+    if is_mine or takeover_reason(change, core_session) is not None:
         change.put(core_session.moved("paused", change.now))
 
 
@@ -397,7 +399,7 @@ def end(change: Change, session: str, how: Over) -> None:
         return
     caller = change.context.caller
     is_mine = may_write(core_session, caller.actor, caller.capability)
-    reason = None if is_mine else reason_for(change, core_session)
+    reason = None if is_mine else takeover_reason(change, core_session)
     if is_mine or reason in _TO_END:
         close(change, core_session, how)
     elif reason is not None and not live_claims(change.writing, session):
@@ -414,7 +416,7 @@ def give_way(change: Change, session: str) -> None:
         return
     caller = change.context.caller
     is_mine = may_write(core_session, caller.actor, caller.capability)
-    if is_mine or reason_for(change, core_session) in _TO_END:
+    if is_mine or takeover_reason(change, core_session) in _TO_END:
         let_go(change, session)
 
 

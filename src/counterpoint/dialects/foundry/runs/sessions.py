@@ -19,7 +19,7 @@ from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.reviews import Reviews
 from counterpoint.core.operations.trust.permitted import Permitted
 from counterpoint.core.ports.store import Reading
@@ -322,7 +322,7 @@ class Commanding:
 
     def pause(self, selector: RunSelector) -> RunView:
         """Pause a run before its next step; NotFound, Conflict."""
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "run.paused") as change:
                 row = open_run(change, selector)
                 goal = refuse_command("pause", ref_of(row, spec_of(change.writing, row)))
@@ -342,7 +342,7 @@ class Commanding:
         """
         with self._context.reading() as view:
             waiting = self._refuse_resumption(view, get_run(view, selector), how)
-        with joined(self._context):
+        with transaction(self._context):
             if waiting is not None:
                 judgment = Judgment(
                     approves=True, reason=f"reviewed attempt {waiting.id} at the gate"
@@ -373,7 +373,7 @@ class Commanding:
     def _end(self, command: Command, selector: RunSelector, why: Ending) -> RunView:
         is_named = command != "reset" or bool(selector.session)
         refuse_unreasoned(why.code, why.detail, session_named=is_named)
-        with joined(self._context):
+        with transaction(self._context):
             action = "run.reset" if command == "reset" else "run.ended"
             with recording(self._context, action) as change:
                 row = open_run(change, selector)

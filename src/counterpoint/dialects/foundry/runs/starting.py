@@ -15,8 +15,8 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item, Label
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.handover import begun_with
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.handover import make_start_point
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects.foundry.documents.history import History
@@ -101,7 +101,7 @@ class Starting:
         key = mask(self._context.key, self._context.ports.secrets)
         # Before the transaction: nobody waits to write while git is asked.
         tree = self._context.ports.evidence.snapshot(self._context.caller.root)
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "run.looked") as change:
                 root = get_spec(change.writing, spec)
                 before = latest_run(change.writing, root.id)
@@ -122,7 +122,7 @@ class Starting:
                     rows.give_way(change, before.session)
                 rows.begin(change, root.id)
                 # What reviewers of its gates compare with: tasks may be done before anybody starts them.
-                change.put(begun_with(change, root, None, tree, is_begun=False))
+                change.put(make_start_point(change, root, None, tree, is_begun=False))
                 self._begin(change, root, session, terms, key)
             self._collect()
             return self._view(session)
@@ -255,7 +255,7 @@ class Rebasing:
             refuse_command("rebase", ref_of(seen, spec_of(view, seen)))
         # Before the transaction: nobody waits to write while the ledger is read.
         before = self._load_structure(seen)
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "run.rebased") as change:
                 row = open_run(change, selector)
                 refuse_beside(change.writing, row)

@@ -20,7 +20,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.holders import Holders
-from counterpoint.core.operations.recording.unit import joined, recording, unlanded
+from counterpoint.core.operations.recording.unit import pending_rows, recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.models.runs import (
     LIVE,
@@ -145,7 +145,7 @@ class Stepping:
             return self._with_lacking(repeated)
         call = self._prepare_call(run, result, judged, heartbeat, key)
         try:
-            with joined(self._context):
+            with transaction(self._context):
                 return self._perform_step(call)
         except CounterpointError:
             # Another call with the same report may have been faster.
@@ -280,7 +280,7 @@ def _decide_and_store(
         Holders(change.writing, change.context, session=row.session),
         had_step=judged is not None,
         stop_requested=call.stop,
-        unlanded=unlanded(change.context),
+        unlanded=pending_rows(change.context),
     )
     decision = decide(situation)
     if isinstance(decision, Complete) and decision.is_over and done is None:
@@ -376,7 +376,7 @@ class Replaying:
         Forbidden while somebody else is at the run.
         """
         key = self._context.ports.get(EvidenceKeys).of(self._context)
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "run.looked") as change:
                 run = load_run(change.writing, get_run(change.writing, selector))
             row, out = run.row, run.outstanding
@@ -405,7 +405,7 @@ class Replaying:
         Raises NotFound, Conflict for a run that is over, AlreadyClaimed or Forbidden while somebody else is at it.
         """
         sidecar = self._context.ports.get(AutonomyFiles).sidecar()
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "run.looked") as change:
                 row = get_run(change.writing, selector)
             if row.status not in LIVE:

@@ -22,7 +22,12 @@ from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import ROOT_KINDS, WORKABLE, Alias, Attribute, Item, Kind, Label
-from counterpoint.core.operations.closing.standing import open_blockers, refuse_other, unblock, walk
+from counterpoint.core.operations.closing.part_status import (
+    open_blockers,
+    refuse_other,
+    unblock,
+    walk,
+)
 from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.plans import Plans
@@ -34,7 +39,7 @@ from counterpoint.core.operations.recording.facets import (
     set_attributes,
     value_of,
 )
-from counterpoint.core.operations.recording.moves import follow, give_back, move, touched
+from counterpoint.core.operations.recording.moves import bump_version, follow, give_back, move
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.secrets import mask
@@ -460,7 +465,7 @@ class Frontmatter:
                 change.subject = root.id
                 changed = after(_value(change.writing, root, key))
                 set_attributes(change, root, {key: changed[0]})
-                change.put(touched(change, root))
+                change.put(bump_version(change, root))
                 change.add_facts(field=key)
                 return spec_id(change.writing, root), changed
 
@@ -559,11 +564,11 @@ def _set_folder(change: Change, name: str, to: Folder) -> None:
     )
     root = change.get(Item, name)
     if to == "archived" and root.is_closed:
-        change.put(touched(change, root))
+        change.put(bump_version(change, root))
         return
     moves = root.states.way(root.status, STATES[to]) if root.status != STATES[to] else ()
     if not moves:
-        change.put(touched(change, root))
+        change.put(bump_version(change, root))
     for state in moves:
         move(change, change.get(Item, name), state)
 

@@ -16,14 +16,14 @@ from typing import Final, Literal
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.work import Alias, Area, Attribute, Dependency, Item
-from counterpoint.core.operations.closing.standing import refuse_other
+from counterpoint.core.operations.closing.part_status import refuse_other
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes, value_of
 from counterpoint.core.operations.recording.links import depend, undepend
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.templating.patterns import Pattern
 from counterpoint.dialects.foundry.models.specs import (
@@ -381,7 +381,7 @@ class Editing:
                 nodes = Nodes(view, get_spec(view, spec))
                 matched = _select_nodes(nodes, chosen)
             placed_changes = _place_file(context, changes)
-            with joined(context):
+            with transaction(context):
                 changed = [_edit(context, nodes, node, placed_changes) for node in matched]
             return EditedNodes(
                 spec=nodes.spec,
@@ -403,7 +403,7 @@ class Editing:
                 for node in verifications
                 if node.metadata.get(VERIFICATION_TYPE) not in VERIFICATION_TYPES
             ]
-            with joined(context):
+            with transaction(context):
                 changed = [
                     _edit(context, nodes, node, {VERIFICATION_TYPE: _fallback_type(node)})
                     for node in wrong
@@ -432,7 +432,7 @@ def _edit(context: Context, nodes: Nodes, node: Node, changes: Mapping[str, Json
     edit = values_of(differing)
     if not differing:
         return _describe_edit(nodes, node, {}, {})
-    with joined(context):
+    with transaction(context):
         with recording(context, "task.looked") as change:
             refuse_other(change, node.item)
         areas = None

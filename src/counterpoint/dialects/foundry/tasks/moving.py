@@ -24,9 +24,9 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Attribute, Criterion, Item, Label
 from counterpoint.core.operations.claims import Claims
-from counterpoint.core.operations.closing.standing import (
+from counterpoint.core.operations.closing.part_status import (
     block,
-    held_in,
+    holder_context,
     open_blockers,
     refuse_other,
     unblock,
@@ -40,8 +40,8 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes, value_of
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import closed_gates, follow
-from counterpoint.core.operations.recording.unit import Unit, joined, recording, resumed
-from counterpoint.core.operations.tasks import Looked, Tasks, look_at
+from counterpoint.core.operations.recording.unit import Unit, extend_entry, recording, transaction
+from counterpoint.core.operations.tasks import FinishBasis, Tasks, look_at
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading, Writing
 from counterpoint.core.rules.planning.commands import command_of
@@ -91,7 +91,7 @@ class PreparedCompletion:
     token: int | None
     met: tuple[int, ...]
     snapshot: Snapshot | None
-    looked: Looked | None
+    looked: FinishBasis | None
 
 
 class Moving:
@@ -110,7 +110,7 @@ class Moving:
         if snapshot is None:
             # Before the transaction: nobody waits to write while git runs.
             snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
-        with joined(self._context):
+        with transaction(self._context):
             # Read in the transaction that writes, so that nothing is read twice.
             with recording(self._context, "task.started") as look:
                 view = look.writing
@@ -118,10 +118,12 @@ class Moving:
                 item = nodes.get(task)
                 refuse_unready(nodes, item)
                 name, kind = nodes.id(item.id), type_in(view, item)
-                context = held_in(self._context, view, item.id)
+                context = holder_context(self._context, view, item.id)
                 lacking = lacking_of_node(self._context, view, item.id, kind)
             started = Claims(context).start(item.id, snapshot=snapshot)
-            with resumed(context, item.id) or recording(context, "task.noted", item.id) as change:
+            with extend_entry(context, item.id) or recording(
+                context, "task.noted", item.id
+            ) as change:
                 since = note_start(change, item, str(started.claim.claimed_at))
                 keep_pending(change, nodes.root)
                 if note:
@@ -157,7 +159,7 @@ class Moving:
             nodes = Nodes(view, get_spec(view, spec))
             item = nodes.get(task)
             refuse_unready(nodes, item)
-            session = held_in(self._context, view, item.id).caller.actor.session
+            session = holder_context(self._context, view, item.id).caller.actor.session
             claim = view.find(Claim, item.id)
             met = tuple(criterion.position for criterion in view.select(Criterion, item=item.id))
             point = view.find(StartPoint, item.id, claim.token) if claim else None
@@ -170,7 +172,7 @@ class Moving:
             looked = look_at(self._context, claim, point, passed)
         elif snapshot is not None:
             comparison = Comparison(start=snapshot, end=snapshot)
-            looked = Looked(comparison=comparison, since="", passed=passed)
+            looked = FinishBasis(comparison=comparison, since="", passed=passed)
         return PreparedCompletion(
             spec=nodes.spec,
             id=name,
@@ -192,7 +194,7 @@ class Moving:
         """
         item, token = prepared.item, prepared.token
         report = Report(outcome="done", summary=note, met=prepared.met)
-        with joined(self._context) as unit:
+        with transaction(self._context) as unit:
             before = self._register_tallies(unit, prepared) if is_counted else None
             context = self._in_session(prepared.session)
             if token is None:
@@ -226,7 +228,7 @@ class Moving:
         before: Mapping[str, Tally] | None,
     ) -> CompletedNode:
         item = prepared.item
-        with resumed(context, item.id) or recording(context, "task.noted", item.id) as change:
+        with extend_entry(context, item.id) or recording(context, "task.noted", item.id) as change:
             after = change.get(Item, item.id)
             keep_pending(change, prepared.root)
             warnings: tuple[str, ...] = ()
@@ -583,7 +585,7 @@ class Verifying:
         if fault:
             raise InvalidInput(fault, hint="Mend the command of the node.")
         order = Command(argv=argv, folder=workdir)
-        with joined(self._context):
+        with transaction(self._context):
             receipt = Gates(self._context).run(item.id, [order], watch)[0]
             if isinstance(receipt, CounterpointError):
                 raise receipt

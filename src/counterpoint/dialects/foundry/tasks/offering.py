@@ -20,16 +20,16 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import WORKABLE, Area, Attribute, Dependency, Item, Label
 from counterpoint.core.operations.claims import Claims
-from counterpoint.core.operations.closing.standing import held_in, refuse_other, walk
-from counterpoint.core.operations.readiness import judged_for, ready_among
+from counterpoint.core.operations.closing.part_status import holder_context, refuse_other, walk
+from counterpoint.core.operations.readiness import judge_for_caller, ready_among
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import relaxed_by
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes, value_of
 from counterpoint.core.operations.recording.holders import Holders
-from counterpoint.core.operations.recording.unit import joined, recording, resumed
+from counterpoint.core.operations.recording.unit import extend_entry, recording, transaction
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.areas import overlapping
+from counterpoint.core.rules.areas import list_overlaps
 from counterpoint.dialects.foundry.journal.operations import latest
 from counterpoint.dialects.foundry.journal.rules import SHOWN
 from counterpoint.dialects.foundry.models.specs import ARCHIVED, REMOVED, TYPE, Node, Tally
@@ -213,7 +213,7 @@ class Offering:
             [*(edge.needs for edge in edges), *soft, *(edge.item for edge in after[:_MAX_WAITING])],
         )
         needs = [nodes_by_item[edge.needs] for edge in edges if edge.needs in nodes_by_item]
-        readiness = judged_for(view, item, holders)
+        readiness = judge_for_caller(view, item, holders)
         # What is neither a blocker nor a dependency only the core knows: the holder, and shared files.
         reasons = waiting_for(nodes, item) or (
             [] if readiness.is_ready else texts_in_words(nodes, readiness.reasons)
@@ -455,7 +455,7 @@ class Batches:
             raise _refuse_batch(errors)
         # One snapshot for all, before anything is written.
         snapshot = self._context.ports.evidence.snapshot(self._context.caller.root)
-        with joined(self._context):
+        with transaction(self._context):
             started: list[str] = []
             at = ""
             lacking: dict[str, Lacking] = {}
@@ -464,7 +464,7 @@ class Batches:
                     nodes = Nodes(view, get_spec(view, spec))
                     item = nodes.get(task)
                     name = nodes.id(item.id)
-                    context = held_in(self._context, view, item.id)
+                    context = holder_context(self._context, view, item.id)
                     lacks = lacking_of_node(self._context, view, item.id, type_in(view, item))
                     if lacks is not None:
                         lacking[name] = lacks
@@ -474,7 +474,7 @@ class Batches:
                     with self._context.reading() as view:
                         message = in_words(Nodes(view, nodes.root), fault).message
                     raise _refuse_batch({name: message}) from fault
-                with resumed(context, item.id) or recording(
+                with extend_entry(context, item.id) or recording(
                     context, "task.noted", item.id
                 ) as change:
                     note_start(change, item, str(claim.claimed_at))
@@ -540,9 +540,9 @@ class Batches:
             refuse_no_task(nodes, item)
             if item.category not in {"open", "active"}:
                 raise Conflict(f"{ended.id} is {state_text(item)}")
-            session = held_in(self._context, view, item.id).caller.actor.session
+            session = holder_context(self._context, view, item.id).caller.actor.session
             claim = view.find(Claim, item.id)
-        with joined(self._context):
+        with transaction(self._context):
             own = self._context.caller.actor.session
             context = self._context if session == own else self._context.in_session(session)
             if claim is not None and claim.is_held_by(session):
@@ -601,7 +601,7 @@ def _find_obstacles(nodes: Nodes, tasks: Sequence[str]) -> dict[str, str]:
         for name, item in items.items()
     }
     for first, other in combinations(items, 2):
-        shared = overlapping(areas[first], areas[other])
+        shared = list_overlaps(areas[first], areas[other])
         if shared:
             errors[other] = f"{shared[0][1]} overlaps with {shared[0][0]} of {first}"
     return errors

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from counterpoint.dialects.arguments import TEXT
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.continuing import lost
+from counterpoint.dialects.continuing import describe_lost_claim
 from counterpoint.dialects.foundry.envelope import PHRASES, page, present
 from counterpoint.dialects.foundry.journal.operations import Journals
 from counterpoint.dialects.foundry.models.specs import Folder, JournalEntry
@@ -42,7 +42,7 @@ def add(
     entry = call.core.use(Journals).add(spec_id, entry_type, title, content, task_id)
     fields = entry_of(entry)
     summary = {name: fields[name] for name in ("timestamp", "entry_type", "title", "task_id")}
-    return present({"spec_id": spec_id, "entry": summary, **lost(call, PHRASES)})
+    return present({"spec_id": spec_id, "entry": summary, **describe_lost_claim(call, PHRASES)})
 
 
 @action(reads=True, name="list", plain=True)

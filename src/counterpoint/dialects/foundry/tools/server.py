@@ -14,7 +14,13 @@ import orjson
 from pydantic import Field
 
 from counterpoint import __version__
-from counterpoint.core.model.models.asking import DEFAULT_TIMEOUT, Answer, Provider, Stop, asked
+from counterpoint.core.model.models.asking import (
+    DEFAULT_TIMEOUT,
+    Answer,
+    Provider,
+    Stop,
+    make_question,
+)
 from counterpoint.dialects.arguments import INTEGER, NUMBER, TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import PHRASES, page, present
@@ -391,7 +397,7 @@ def execute(
     sample = secrets.token_hex(8) if max_tokens > _TOKENS else ""
     pages = pages_of(call, cursor, *key, first=[0, sample])
     at, sample = cast("tuple[int, str]", pages.at)
-    question = asked(
+    question = make_question(
         prompt,
         provider=provider_id,
         model=model,

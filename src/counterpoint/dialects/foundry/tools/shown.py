@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
-from counterpoint.core.rules.models.trying import Standing
+from counterpoint.core.rules.models.provider_order import ProviderOrder
 from counterpoint.dialects.arguments import INTEGER, TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present
@@ -18,9 +18,9 @@ from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
     clip,
+    fit_parts,
     pages_of,
     part_of_list,
-    shared,
     size_of,
 )
 from counterpoint.kernel.canonical import Json, object_of
@@ -61,7 +61,7 @@ def in_pages(
         if name in pages.at
     }
     taken = size_of(beside) + sum(size_of(list(part)) for part in before.values())
-    parts, further = shared(opened, PAGE - RESERVE - META - taken)
+    parts, further = fit_parts(opened, PAGE - RESERVE - META - taken)
     for name in lists:
         fields[name] = [*before.get(name, ()), *cast("list[Json]", parts.get(name, []))]
     size = sum(len(cast("list[Json]", fields[name])) for name in lists)
@@ -98,7 +98,7 @@ def spec_line(line: SpecLine, *, counted: bool) -> dict[str, Json]:
     }
 
 
-def standing_of(call: Call) -> Standing:
+def standing_of(call: Call) -> ProviderOrder:
     """Return who there is, and who is asked first; MalformedDocument."""
     return call.core.use(Askable).list_providers()
 

@@ -51,10 +51,10 @@ from counterpoint.dialects.paging import (
     RESERVE,
     Part,
     clip,
+    fit_parts,
     pages_of,
     part_of_list,
     part_of_text,
-    shared,
     size_of,
     sparse,
 )
@@ -117,7 +117,7 @@ def diff(
         if name in pages.at
     }
     beside: dict[str, Json] = {"spec_id": spec_id, "compared_to": compared, **report, "changes": {}}
-    parts, further = shared(opened, PAGE - RESERVE - META - size_of(beside))
+    parts, further = fit_parts(opened, PAGE - RESERVE - META - size_of(beside))
     size = sum(len(items_of(some)) for some in parts.values())
     whole: dict[str, Json] = {name: parts.get(name, []) for name in changes}
     return present(
@@ -157,7 +157,7 @@ def history(
         opened["revisions"] = part_of_list(listed, pages.at["revisions"], limit)
     if before is not None:
         opened["changes"] = _changes(past, before)
-    parts, further = shared(opened, PAGE - RESERVE - META)
+    parts, further = fit_parts(opened, PAGE - RESERVE - META)
     revisions, changes = items_of(parts.get("revisions")), items_of(parts.get("changes"))
     return present(
         {

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from counterpoint.core.model.answers import Continuation
 from counterpoint.dialects.arguments import INTEGER, NUMBER, TEXTS, Id
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.continuing import next_call, offered, present_left
+from counterpoint.dialects.continuing import list_resumable_work, next_call, present_left
 from counterpoint.dialects.foundry.envelope import PHRASES, page, present
 from counterpoint.dialects.foundry.models.specs import ROOT, Node
 from counterpoint.dialects.foundry.models.tasks import (
@@ -291,7 +291,7 @@ def _continued(call: Call) -> dict[str, Json]:
             for spec, task, title in held_names
         ]
 
-    return offered(call, "tasks", shown, PHRASES)
+    return list_resumable_work(call, "tasks", shown, PHRASES)
 
 
 @action(reads=True, name="info", plain=True)

@@ -24,10 +24,10 @@ from counterpoint.dialects.native.words import (
     Summary,
     Word,
     Words,
+    make_ready_filter,
     present_line,
     present_offer,
     refuse_nothing,
-    wanted,
 )
 from counterpoint.dialects.paging import PAGE, SHORT_PAGE, pages_of, sparse
 from counterpoint.kernel.canonical import Json
@@ -83,7 +83,7 @@ def _ready(call: Call, item_filter: ItemFilter, limit: int, cursor: str) -> Json
     pages = pages_of(
         call, cursor, "list ready", kind, item_filter.label, item_filter.root, first=None
     )
-    chosen = wanted(
+    chosen = make_ready_filter(
         call, root=item_filter.root, label=item_filter.label, kinds=(kind,) if kind else ()
     )
     offers, further = pages.rows(

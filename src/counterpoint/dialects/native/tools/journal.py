@@ -9,7 +9,7 @@ from pydantic import Field
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import NoteKind
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.continuing import lost
+from counterpoint.dialects.continuing import describe_lost_claim
 from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
     AnyToken,
@@ -48,4 +48,4 @@ def note(
         return {"record": present_record(call.core.journal.resolve(resolves, text))}
     written = Note(kind=kind, body=text, title=title, item=id, tags=tags, files=files)
     record = call.core.journal.append(written, token)
-    return {"record": present_record(record), **lost(call, PHRASES, record.item)}
+    return {"record": present_record(record), **describe_lost_claim(call, PHRASES, record.item)}

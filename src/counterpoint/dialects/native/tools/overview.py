@@ -35,6 +35,8 @@ from counterpoint.dialects.lacking import unallowed_of
 from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
     ItemId,
+    call_for_awaiting,
+    make_ready_filter,
     present_back,
     present_claim,
     present_contract,
@@ -42,8 +44,6 @@ from counterpoint.dialects.native.words import (
     present_handoff,
     present_line,
     present_record,
-    wanted,
-    way_on,
     while_working,
 )
 from counterpoint.dialects.paging import PAGE, clip, size_of, sparse
@@ -100,7 +100,7 @@ def _look(call: Call, item: str) -> BriefParts:
         facets=overview.facets(chosen) if chosen else None,
         claims=tuple(present_claim(live.claim) for live in live_claims),
         handoff=overview.last_handoff(),
-        offers=call.core.ready.offers(wanted(call), _SHOWN),
+        offers=call.core.ready.offers(make_ready_filter(call), _SHOWN),
         awaiting=call.core.awaiting.list(),
         begun=overview.to_continue(),
         released=call.core.claims.freed(),
@@ -143,7 +143,7 @@ def _next_call(call: Call, seen: BriefParts) -> dict[str, Json]:
         ),
         None,
     )
-    if own is not None and (next_step := way_on(own)):
+    if own is not None and (next_step := call_for_awaiting(own)):
         return next_step
     if facets is not None and facets.readiness.is_ready:
         return next_call("start", id=facets.item.id)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from counterpoint.core.model.answers import CreatedPlan, PlanUpdate
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Item, Kind
-from counterpoint.core.rules.drafting import Planned, remarks_of_new
+from counterpoint.core.rules.drafting import PlannedItem, remarks_of_new
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.dialects.native.words import (
@@ -26,7 +26,7 @@ from counterpoint.dialects.native.words import (
     Words,
     present_line,
 )
-from counterpoint.dialects.paging import clip, part_of_list, shared, sparse
+from counterpoint.dialects.paging import clip, fit_parts, part_of_list, sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.arguments import check
@@ -199,7 +199,7 @@ def _draft(
 def _present(created: CreatedPlan) -> dict[str, Json]:
     ready = set(created.ready)
     entries = [_made_line(item, ready) for item in created.items]
-    fields, unread = shared({"items": part_of_list(entries, limit=len(entries))}, _ROOM)
+    fields, unread = fit_parts({"items": part_of_list(entries, limit=len(entries))}, _ROOM)
     count = len(created.items)
     return {
         "root": created.root.id,
@@ -222,7 +222,7 @@ def _updated(update: PlanUpdate) -> dict[str, Json]:
         "pruned": [_short(item) for item in update.pruned],
     }
     parts = {name: part_of_list(some, limit=len(some)) for name, some in entries.items()}
-    fields, unread = shared(parts, _ROOM)
+    fields, unread = fit_parts(parts, _ROOM)
     more = ", ".join(f"{len(entries[name]) - at} more {name}" for name, at in unread.items())
     return {
         "root": update.root.id,
@@ -253,7 +253,7 @@ def _rest(unread: dict[str, Json], count: int, how: str) -> str:
     return f"{count - unread['items']} more: {how}" if "items" in unread else ""
 
 
-def _previewed(planned: Sequence[Planned]) -> dict[str, Json]:
+def _previewed(planned: Sequence[PlannedItem]) -> dict[str, Json]:
     entries = [
         sparse(
             n=number,
@@ -266,7 +266,7 @@ def _previewed(planned: Sequence[Planned]) -> dict[str, Json]:
         )
         for number, part in enumerate(planned)
     ]
-    fields, unread = shared({"items": part_of_list(entries, limit=len(entries))}, _ROOM)
+    fields, unread = fit_parts({"items": part_of_list(entries, limit=len(entries))}, _ROOM)
     return {
         "dry_run": True,
         "count": len(planned),

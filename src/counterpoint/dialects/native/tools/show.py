@@ -48,11 +48,11 @@ from counterpoint.dialects.paging import (
     RESERVE,
     Part,
     clip,
+    fit_parts,
     pages_of,
     part_of_list,
     part_of_rows,
     part_of_text,
-    shared,
     size_of,
     sparse,
 )
@@ -129,7 +129,7 @@ def show(
         parts = {at["part"]: view.open(at["part"])(at["at"], limit)}
         header = {"id": id}
     budget = PAGE - size_of(header) - RESERVE - 120 * len(parts)
-    fields, unread = shared(parts, budget)
+    fields, unread = fit_parts(parts, budget)
     more = {
         name: pages.cursor({"part": name, "at": position})
         for name, position in sorted(unread.items())

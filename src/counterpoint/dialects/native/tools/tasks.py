@@ -20,6 +20,8 @@ from counterpoint.dialects.native.words import (
     Report,
     Token,
     Word,
+    call_for_awaiting,
+    make_ready_filter,
     present_back,
     present_change,
     present_departure,
@@ -28,11 +30,9 @@ from counterpoint.dialects.native.words import (
     present_record,
     present_start,
     refuse_nothing,
-    wanted,
-    way_on,
 )
 from counterpoint.dialects.next_step import next_step, why_back
-from counterpoint.dialects.paging import clip, part_of_list, shared, sparse
+from counterpoint.dialects.paging import clip, fit_parts, part_of_list, sparse
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.tools import tool
 
@@ -59,7 +59,7 @@ def next_(
     ] = (),
 ) -> Json:
     """Offer work that is ready, most urgent first, with why; or claim the first at once."""
-    asked_for = wanted(call, root=root, label=label, kinds=kinds)
+    asked_for = make_ready_filter(call, root=root, label=label, kinds=kinds)
     if claim:
         taken = call.core.claims.take_next(asked_for, lease_minutes)
         if taken is None:
@@ -188,7 +188,7 @@ def _present(call: Call, finished: Finished) -> dict[str, Json]:
             released=list(finished.released),
             phase=present_line(above) if above else None,
             hint=next_step(waits, PHRASES),
-            next_call=way_on(waits) if waits else None,
+            next_call=call_for_awaiting(waits) if waits else None,
         ),
     }
 
@@ -201,7 +201,7 @@ def _evidence(finished: Finished) -> dict[str, Json]:
         "files": part_of_list([present_change(change) for change in measured.files]),
         "commits": part_of_list(list(measured.commits)),
     }
-    fields, unread = shared(parts, 4_000)
+    fields, unread = fit_parts(parts, 4_000)
     return {
         "evidence": {
             "method": measured.method,

@@ -9,7 +9,7 @@ from pydantic import Field
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.continuing import lost
+from counterpoint.dialects.continuing import describe_lost_claim
 from counterpoint.dialects.paging import sparse
 from counterpoint.dialects.symphony.envelope import PHRASES
 from counterpoint.dialects.symphony.nouns import IssueDraft
@@ -70,7 +70,7 @@ def add_comment(call: Call, content: Annotated[Comment, Field(description="Comme
         "id": record.id,
         "author": author,
         "createdAt": record.created_at,
-        **lost(call, PHRASES, record.item),
+        **describe_lost_claim(call, PHRASES, record.item),
     }
 
 

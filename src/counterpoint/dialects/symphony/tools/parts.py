@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from counterpoint.core.model.catalogue import noun_of_id
 from counterpoint.core.model.journal import Changeset, Receipt, Record, Submission, Verdict
 from counterpoint.core.model.rows import REDACTED, load_object
-from counterpoint.core.rules.wording import kept
+from counterpoint.core.rules.wording import id_of_name
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.paging import sparse
 from counterpoint.dialects.symphony.nouns import TestRun
@@ -58,7 +58,7 @@ def find_part(call: Call, name: str) -> Written | None:
         prefix = call.core.items.project().prefix
         return _SORTS[sort](call, f"{prefix}-{_LETTERS[sort]}{number}")
     # As people say it the prefix is in capitals.
-    plain = _RECORD.sub(lambda match: match[0].lower(), kept(name) or name)
+    plain = _RECORD.sub(lambda match: match[0].lower(), id_of_name(name) or name)
     record = call.core.overview.find(Record, plain) if noun_of_id(plain) is Record else None
     return _record(record) if record is not None else None
 

@@ -13,19 +13,19 @@ from counterpoint.core.model.journal import Record, RecordKind
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.continuing import offered, present_left
+from counterpoint.dialects.continuing import list_resumable_work, present_left
 from counterpoint.dialects.lacking import checks_at
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
     Part,
     clip,
-    fitted,
+    fit_entry,
+    fit_parts,
     pages_of,
     part_of_list,
     part_of_rows,
     part_of_text,
-    shared,
     size_of,
     sparse,
 )
@@ -110,7 +110,7 @@ def get_issue(
         for name in ("labels", "description", *_own_parts(call, item), *RECORDS, "subtasks", "runs")
         if not cursor or name in pages.at
     }
-    contents, next_starts = shared(parts, PAGE - RESERVE - size_of(answer) - size_of(DATA))
+    contents, next_starts = fit_parts(parts, PAGE - RESERVE - size_of(answer) - size_of(DATA))
     if not cursor:
         empty: dict[str, Json] = {name: [] for name in RECORDS}
         begins: dict[str, Json] = {"labels": [], "description": "", **empty}
@@ -173,7 +173,7 @@ def list_issues(
     if "memory" in at:
         parts["memory"] = load_memory_part(call, at["memory"])
     first = _held_issues(call) if "memory" in at and not cursor else {}
-    contents, next_starts = shared(parts, PAGE - RESERVE - size_of(DATA) - size_of(first))
+    contents, next_starts = fit_parts(parts, PAGE - RESERVE - size_of(DATA) - size_of(first))
     return {
         **first,
         "issues": [],
@@ -196,13 +196,13 @@ def _held_issues(call: Call) -> dict[str, Json]:
                     **sparse(left=present_left(continuation.left)),
                 }
 
-    return offered(call, "issues", list_held, PHRASES)
+    return list_resumable_work(call, "issues", list_held, PHRASES)
 
 
 def present_line(line: IssueView) -> dict[str, Json]:
     """Return an issue as a list shows it."""
     item = line.item
-    return fitted(_line(line, item))
+    return fit_entry(_line(line, item))
 
 
 def _line(line: IssueView, item: Item) -> dict[str, Json]:
@@ -219,7 +219,7 @@ def _line(line: IssueView, item: Item) -> dict[str, Json]:
 
 def present_record(record: Record) -> dict[str, Json]:
     """Return a finding, a learning or a comment of an issue as a list shows it."""
-    return fitted(_record(record))
+    return fit_entry(_record(record))
 
 
 def _record(record: Record) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from counterpoint.core.model.filters import Note
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.continuing import lost
+from counterpoint.dialects.continuing import describe_lost_claim
 from counterpoint.dialects.paging import PAGE, RESERVE, clip, pages_of, part_of_list, sparse
 from counterpoint.dialects.symphony.envelope import PHRASES
 from counterpoint.dialects.symphony.nouns import (
@@ -70,7 +70,7 @@ def add_finding(
         "id": record.id,
         "category": category,
         "created_at": record.created_at,
-        **lost(call, PHRASES, record.item),
+        **describe_lost_claim(call, PHRASES, record.item),
     }
 
 

@@ -22,13 +22,17 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import Claims, refuse_taken
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
-from counterpoint.core.operations.readiness import judged
+from counterpoint.core.operations.readiness import judge_item
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import refuse_own
-from counterpoint.core.operations.recording.facets import kept_object, labels_of, set_attributes
+from counterpoint.core.operations.recording.facets import (
+    attribute_object,
+    labels_of,
+    set_attributes,
+)
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import move
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.symphony.nouns import (
@@ -105,7 +109,7 @@ class Issues:
         session of the caller's profile may make.
         """
         most = most_issues(self._context.caller.actor.profile)
-        with joined(self._context):
+        with transaction(self._context):
             if most is not None:
                 self._count(most)
             with self._context.reading() as view:
@@ -120,7 +124,7 @@ class Issues:
         Raises NotFound, InvalidInput beyond the depth, Conflict if the issue is closed, IllegalMove in
         review, AlreadyClaimed if somebody else is at it.
         """
-        with joined(self._context):
+        with transaction(self._context):
             with self._context.reading() as view:
                 parent = queries.find_issue(view, name)
                 above = phase_of(labels_of(view, parent.id))
@@ -157,7 +161,7 @@ class Issues:
 
         Both land together, or neither does; an issue that cannot be taken up stays as it is.
         """
-        with joined(self._context):
+        with transaction(self._context):
             with self._context.reading() as view:
                 item_id = self._find_free(view, name)
             if item_id:
@@ -175,14 +179,14 @@ class Issues:
         # What is held needs no taking up, whoever holds it: the write itself then judges the claim.
         if not holders.session or holders.is_held(view.find(Claim, item.id)):
             return ""
-        return item.id if judged(view, item, holders).is_ready else ""
+        return item.id if judge_item(view, item, holders).is_ready else ""
 
     def report(self, name: str, status: Reported, reason: str = "", run: str = "") -> Item:
         """Report on an issue that the caller has claimed: the claim ends, measured.
 
         run: that of the agent. A caller that judges may send back what is in review. Raises NotFound, IllegalMove if it is not in progress, AlreadyClaimed, Forbidden, GateClosed.
         """
-        with joined(self._context):
+        with transaction(self._context):
             with self._context.reading() as view:
                 item = queries.find_issue(view, name)
                 claim = view.find(Claim, item.id)
@@ -209,7 +213,7 @@ class Issues:
 
     def _name(self, item: Item, claim: Claim, run: str) -> None:
         with recording(self._context, "run.named", item.id) as change:
-            names = kept_object(change.writing, item.id, RUNS)
+            names = attribute_object(change.writing, item.id, RUNS)
             set_attributes(
                 change, change.get(Item, item.id), {RUNS: {**names, str(claim.token): run}}
             )

@@ -23,7 +23,7 @@ from counterpoint.core.operations.finding.hits import meaning_of
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context, Ports
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Hit, Reading
 from counterpoint.core.rules.fitting import asked_words
 from counterpoint.dialects.symphony.nouns import (
@@ -62,7 +62,7 @@ class Learnings:
         Raises InvalidInput with all that is missing in it, Conflict if the item has one alike.
         """
         quality.check(draft.pattern, draft.context, draft.kind)
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "learning.compared") as change:
                 _refuse_twin(change, draft)
                 near = _near(change.writing, draft)

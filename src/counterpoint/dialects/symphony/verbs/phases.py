@@ -34,7 +34,7 @@ from counterpoint.core.model.work import Item, Label
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import (
-    kept_object,
+    attribute_object,
     labels_of,
     relabel,
     set_attributes,
@@ -244,7 +244,7 @@ class PhaseProgress:
     ) -> Step:
         """Send an item back for its revision; a person is asked if that came too often."""
         change.action = "phase.refused"
-        counts = kept_object(change.writing, item.id, "rejections")
+        counts = attribute_object(change.writing, item.id, "rejections")
         counts[claim.phase] = count = int(counts.get(claim.phase, 0)) + 1
         is_enough = count >= contract.most_revisions
         revision = {"phase": claim.phase, "since": change.now, "asked": is_enough}
@@ -358,7 +358,7 @@ class PhaseProgress:
 
     def _expire(self, item: str) -> Step | None:
         with recording(self._context, "revision.expired", item) as change:
-            revision = kept_object(change.writing, item, "revision")
+            revision = attribute_object(change.writing, item, "revision")
             stored = change.get(Item, item)
             since = str(revision.get("since", ""))
             if not since or revision.get("asked") or stored.is_closed:
@@ -389,14 +389,14 @@ def _close(
 
 def _clear(change: Change, item: Item, phase: str) -> None:
     """Forget the refusals of a phase that has passed."""
-    counts = kept_object(change.writing, item.id, "rejections")
+    counts = attribute_object(change.writing, item.id, "rejections")
     if counts.pop(phase, None) is not None:
         set_attributes(change, item, {"rejections": counts or None, "revision": None})
 
 
 def _mark(change: Change, item: Item, phase: str, status: str) -> None:
     """Note with the item how its text of a phase was taken."""
-    texts = kept_object(change.writing, item.id, "artifacts")
+    texts = attribute_object(change.writing, item.id, "artifacts")
     if phase in texts:
         texts[phase] = {**texts[phase], "status": status}
         set_attributes(change, item, {"artifacts": texts})
@@ -670,12 +670,12 @@ def _list_unjudged(change: Change, item: str, phase: str) -> Iterator[PhaseRepor
 
 def _remember(change: Change, item: Item, claim: Submission) -> None:
     """Store the submitted text of a phase with the item, and end its revision."""
-    revision = kept_object(change.writing, item.id, "revision")
+    revision = attribute_object(change.writing, item.id, "revision")
     if revision:
         set_attributes(change, item, {"revision": None})
     if not claim.path:
         return
-    texts = kept_object(change.writing, item.id, "artifacts")
+    texts = attribute_object(change.writing, item.id, "artifacts")
     before = texts.get(claim.phase, {})
     texts[claim.phase] = {
         "path": claim.path,

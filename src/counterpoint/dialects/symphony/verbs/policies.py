@@ -7,7 +7,7 @@ from typing import Final
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import loosen_project
+from counterpoint.core.operations.recording.contributions import relax_project
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.symphony.nouns import (
@@ -52,7 +52,7 @@ class Policies:
             stored = load_object(before.value) if before else {}
             current = policy_of(change.writing)
             if less := list_relaxed_parts(current, edit):
-                loosen_project(change, f"lessen the {' and '.join(less)} of")
+                relax_project(change, f"lessen the {' and '.join(less)} of")
                 change.add_facts(loosened=less)
             if edit.instructions:
                 parts["instructions"] = {**stored.get("instructions", {}), **edit.instructions}

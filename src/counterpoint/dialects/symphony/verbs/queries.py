@@ -39,7 +39,7 @@ _CHILDREN: Final = 50
 
 def find_issue(view: Reading, name: str) -> Item:
     """Return the workable item of an id, of the form people say, or of another name; NotFound."""
-    plain = wording.kept(name) or name
+    plain = wording.id_of_name(name) or name
     item = view.find(Item, plain) or item_named(view, name)
     if item is None:
         alias = view.find(Alias, IDENTIFIER, plain)

@@ -19,7 +19,7 @@ from counterpoint.core.model.journal import Changeset, Receipt, Submission, Verd
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.gates import Gates
-from counterpoint.core.operations.readiness import judged
+from counterpoint.core.operations.readiness import judge_item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.holders import Holders
@@ -120,7 +120,7 @@ class Requests:
             return self.put(change, measured)
 
     def _is_free(self, view: Reading, item: Item) -> bool:
-        return judged(view, item, Holders(view, self._context)).is_ready
+        return judge_item(view, item, Holders(view, self._context)).is_ready
 
     def _refuse_idle(self, item: Item | None, name: str) -> None:
         if item is None:

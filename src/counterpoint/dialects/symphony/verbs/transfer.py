@@ -30,10 +30,10 @@ from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import loosen, loosened_over
+from counterpoint.core.operations.recording.contributions import list_relaxations, relax
 from counterpoint.core.operations.recording.facets import (
+    attribute_object,
     attributes_of,
-    kept_object,
     labels_of,
     names_of,
     set_attributes,
@@ -41,7 +41,7 @@ from counterpoint.core.operations.recording.facets import (
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import move
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.independence import suffices
 from counterpoint.core.rules.wording import spoken_of
@@ -114,7 +114,7 @@ class Transfer:
         )
 
     def _refuse(self, view: Reading, item: Item, labels: tuple[str, ...], target: str) -> None:
-        goes = kept_object(view, item.id, queries.MOVED_TO)
+        goes = attribute_object(view, item.id, queries.MOVED_TO)
         if goes.get("project") == target:
             return
         if item.is_closed:
@@ -145,7 +145,7 @@ class Transfer:
         ):
             with recording(self._context, "issue.sought", item.id) as change:
                 change.open_session()
-                loosen(change, item.id, "move to where less is asked of", instead=Act.CONFIGURE)
+                relax(change, item.id, "move to where less is asked of", instead=Act.CONFIGURE)
 
     def _make(self, destination: Context, item: Item, labels: tuple[str, ...], reason: str) -> Item:
         """Return the issue in the other project, made unless it is there."""
@@ -158,7 +158,7 @@ class Transfer:
                 for record in queries.records(view, item.id, kind, 0, _RECORDS)
             ]
             trust = _Trust.of(view, item.id)
-        with joined(destination):
+        with transaction(destination):
             with recording(destination, "issue.sought") as change:
                 alias = change.find(Alias, queries.IDENTIFIER, item.id)
                 if alias is not None:
@@ -244,7 +244,7 @@ class Transfer:
 
     def _close_original(self, item: Item, moved: Item, reason: str) -> list[str]:
         """Cancel the original issue, unless it is closed, with a note of its new place; return the items that waited for it."""
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "issue.moved", item.id) as change:
                 change.open_session()
                 stored = change.get(Item, item.id)
@@ -279,7 +279,7 @@ class _Trust:
         above = stored.parent if stored is not None else ""
         behind = tuple(part.principal for part in parts)
         return cls(
-            parts=[*parts, *(replace(part, item=item) for part in loosened_over(view, above))],
+            parts=[*parts, *(replace(part, item=item) for part in list_relaxations(view, above))],
             connections=view.select(Connection, id=behind) if behind else [],
             gates=view.select(Gate, item=item),
         )

@@ -11,15 +11,15 @@ from counterpoint.core.model.answers import Continuation
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import RecordKind
 from counterpoint.dialects.call import DATA, Call
-from counterpoint.dialects.continuing import next_call, offered, present_left
+from counterpoint.dialects.continuing import list_resumable_work, next_call, present_left
 from counterpoint.dialects.lacking import checks_at
 from counterpoint.dialects.paging import (
     PAGE,
     RESERVE,
     Part,
     clip,
+    fit_parts,
     pages_of,
-    shared,
     size_of,
     sparse,
 )
@@ -98,7 +98,7 @@ def get_context(
         parts[name] = _part(call, name, item_filter, start, limit)
         answer |= _counts(call, name, item_filter)
     max_bytes = PAGE - RESERVE - size_of(answer) - size_of(DATA)
-    contents, next_starts = shared(parts, max_bytes) if parts else ({}, {})
+    contents, next_starts = fit_parts(parts, max_bytes) if parts else ({}, {})
     lists = {name: contents.get(name, []) for name in names}
     return {
         **answer,
@@ -130,7 +130,7 @@ def list_held_tasks(call: Call) -> dict[str, Json]:
                     ),
                 }
 
-    return offered(call, "tasks", describe_held, PHRASES)
+    return list_resumable_work(call, "tasks", describe_held, PHRASES)
 
 
 def _parse(call: Call, workflow: str, fields: Filter) -> tuple[ItemFilter | None, str]:

@@ -9,7 +9,7 @@ from pydantic import Field
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import NEEDS_PERSON
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.continuing import lost
+from counterpoint.dialects.continuing import describe_lost_claim
 from counterpoint.dialects.paging import size_of, sparse
 from counterpoint.dialects.workflow.envelope import PHRASES
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
@@ -57,7 +57,7 @@ def log_decision(
     return {
         "decision_id": record.id,
         "created_at": record.created_at,
-        **lost(call, PHRASES, record.item),
+        **describe_lost_claim(call, PHRASES, record.item),
     }
 
 
@@ -98,7 +98,7 @@ def log_issue(
     return {
         "issue_id": record.id,
         "created_at": record.created_at,
-        **lost(call, PHRASES, record.item),
+        **describe_lost_claim(call, PHRASES, record.item),
     }
 
 
@@ -119,5 +119,5 @@ def log_milestone(
     return {
         "milestone_id": record.id,
         "created_at": record.created_at,
-        **lost(call, PHRASES, record.item),
+        **describe_lost_claim(call, PHRASES, record.item),
     }

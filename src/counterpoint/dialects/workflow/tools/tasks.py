@@ -9,7 +9,7 @@ from pydantic import Field
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.dialects.call import Call
-from counterpoint.dialects.paging import clip, part_of_list, shared, sparse
+from counterpoint.dialects.paging import clip, fit_parts, part_of_list, sparse
 from counterpoint.dialects.workflow.nouns import EndedTask, TaskWords
 from counterpoint.dialects.workflow.verbs.queries import WorkflowQueries, phase_number
 from counterpoint.dialects.workflow.verbs.workflows import Workflows
@@ -142,7 +142,7 @@ def _measured(ended: EndedTask) -> dict[str, Json]:
         for name, entries in lists.items()
         if entries
     }
-    contents, next_starts = shared(parts, _ROOM) if parts else ({}, {})
+    contents, next_starts = fit_parts(parts, _ROOM) if parts else ({}, {})
     omitted: dict[str, Json] = {}
     for name, start in next_starts.items():
         count = start if isinstance(start, int) else 0

@@ -18,7 +18,7 @@ from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import areas_of
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import item_named, kept_object, line_of
+from counterpoint.core.operations.recording.facets import attribute_object, item_named, line_of
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.evidence import marked_paths
 from counterpoint.kernel import canonical
@@ -221,7 +221,7 @@ def metrics_of(view: Reading, workflow: Item) -> dict[str, Json]:
     spent = tokens = tasks = 0
     for task, _ in _tasks(view, ItemFilter(root=workflow.id), 0):
         tasks += 1
-        words = kept_object(view, task.id, "words")
+        words = attribute_object(view, task.id, "words")
         tokens += sum(words.get(name, 0) for name in ("tokens_input", "tokens_output"))
         for outcome in view.select(Outcome, item=task.id):
             files |= _files_of(outcome)

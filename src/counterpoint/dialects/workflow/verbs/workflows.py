@@ -28,15 +28,15 @@ from counterpoint.core.operations.readiness import areas_of, busy_areas
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import (
+    attribute_object,
     attributes_of,
     item_named,
-    kept_object,
     line_of,
     set_attributes,
 )
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import move
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.areas import overlap_reasons
@@ -93,7 +93,7 @@ class Workflows:
     def open_phase(self, workflow: str, number: int, phase_draft: Draft) -> OpenedPhase:
         """Return the phase of a number, made if there is none yet; NotFound, Conflict."""
         name = f"{workflow}/{number}"
-        with joined(self._context):
+        with transaction(self._context):
             with recording(self._context, "phase.opened") as change:
                 above = of_kind(change.writing, workflow, "workflow")
                 earlier = item_named(change.writing, name, PHASE)
@@ -176,7 +176,7 @@ class Workflows:
         Raises NotFound, Conflict if it does not run, GateClosed with sub-tasks that are open, AlreadyClaimed for
         what somebody else is at.
         """
-        with joined(self._context):
+        with transaction(self._context):
             with self._context.reading() as view:
                 item = of_kind(view, task, "task")
                 attributes = attributes_of(view, task)
@@ -239,7 +239,7 @@ class Workflows:
 
         A blocker of a task that has ended stands in the way of its phase, or of the workflow.
         """
-        with joined(self._context):
+        with transaction(self._context):
             with self._context.reading() as view:
                 task = of_kind(view, note.item, "task")
                 about = task
@@ -251,7 +251,7 @@ class Workflows:
 
     def resolve(self, task: str, blocker: str, resolution: str) -> Record:
         """Resolve a blocker of the workflow that a task is of; NotFound, InvalidInput."""
-        with joined(self._context):
+        with transaction(self._context):
             with self._context.reading() as view:
                 within = of_kind(view, task, "task")
                 record = view.find(Record, blocker)
@@ -309,7 +309,7 @@ def _unresolved(view: Reading, workflow: str) -> Iterator[str]:
 
 def _closed_before(change: Change, item: Item, status: str, words: dict[str, Json]) -> ClosedWork:
     """Return what the same end answered the first time; Conflict for another."""
-    outcome = kept_object(change.writing, item.id, "outcome")
+    outcome = attribute_object(change.writing, item.id, "outcome")
     if (outcome.get("words"), item.status) != (words, status):
         raise Conflict(
             f"{item.id} has ended already: it is {item.status}",

@@ -20,7 +20,7 @@ from counterpoint.core.model.rows import Prose, Proses
 from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unit import joined, recording
+from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.dialects.foundry.models.specs import PhaseDraft, PhaseLine, Tally
 from counterpoint.dialects.foundry.models.tasks import NodeDraft
 from counterpoint.dialects.foundry.nodes.queries import Nodes, all_nodes, get_spec
@@ -83,7 +83,7 @@ class Counting:
     def undone(self, task: str) -> Told:
         """Return what is told inside of a transaction that ends a task, and undo it."""
         found: list[Told] = []
-        with suppress(Unavailable), joined(self._context):
+        with suppress(Unavailable), transaction(self._context):
             Moving(self._context).complete(SPEC, task, "done")
             found.append(self.kept())
             raise Unavailable("it is undone")

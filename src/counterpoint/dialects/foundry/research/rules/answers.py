@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from counterpoint.core.rules.models.quoting import DATA, quoted
+from counterpoint.core.rules.models.quoting import DATA, quote_text
 from counterpoint.dialects.foundry.models.research import CONFIDENCES, SURE
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json, dump_any, object_of
@@ -101,14 +101,16 @@ ELABORATION = f"You work chosen ideas out into a plan: what to do first, what it
 
 def answers(question: str, named_texts: Sequence[tuple[str, str]]) -> str:
     """Return a question with what several models answered to it, each with its name."""
-    text = "\n\n".join(f"Answer of {name}:\n{quoted(text)}" for name, text in named_texts)
-    return f"The question:\n{quoted(question)}\n\n{text}"
+    text = "\n\n".join(f"Answer of {name}:\n{quote_text(text)}" for name, text in named_texts)
+    return f"The question:\n{quote_text(question)}\n\n{text}"
 
 
 def with_state(topic: str, state: Mapping[str, Json], more: str = "") -> str:
     """Return a topic with what is known of it so far, and what to look at now."""
-    message = f"The topic:\n{quoted(topic)}\n\nKnown so far:\n{quoted(dump_any(dict(state)))}"
-    return f"{message}\n\nLook at this now:\n{quoted(more)}" if more else message
+    message = (
+        f"The topic:\n{quote_text(topic)}\n\nKnown so far:\n{quote_text(dump_any(dict(state)))}"
+    )
+    return f"{message}\n\nLook at this now:\n{quote_text(more)}" if more else message
 
 
 IDEAS: Final = "ideas"

@@ -19,7 +19,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from counterpoint.core.model.rows import REDACTED, load_object
-from counterpoint.core.rules.models.quoting import DATA, quoted
+from counterpoint.core.rules.models.quoting import DATA, quote_text
 from counterpoint.dialects.foundry.models.research import CONFIDENCES, ResearchMode, ResearchStep
 from counterpoint.dialects.foundry.research.rules.answers import (
     list_of,
@@ -459,21 +459,21 @@ JUDGEMENT: Final = (
 
 def briefed(query: str, context: str) -> str:
     """Return a question with what else was said of it."""
-    return quoted(query) + (f"\n\nBeside that:\n{quoted(context)}" if context else "")
+    return quote_text(query) + (f"\n\nBeside that:\n{quote_text(context)}" if context else "")
 
 
 def planned(brief: str, most: int) -> str:
     """Return a brief with how many queries are wanted."""
-    return f"The brief:\n{quoted(brief)}\n\nAt most {most} queries."
+    return f"The brief:\n{quote_text(brief)}\n\nAt most {most} queries."
 
 
 def read(brief: str, sources: Sequence[Source]) -> str:
     """Return a brief with sources, whole."""
     text = "\n\n".join(
-        f"Source {source.number}:\n{quoted(f'{source.title}{chr(10)}{source.text}')}"
+        f"Source {source.number}:\n{quote_text(f'{source.title}{chr(10)}{source.text}')}"
         for source in sources
     )
-    return f"The brief:\n{quoted(brief)}\n\n{text}"
+    return f"The brief:\n{quote_text(brief)}\n\n{text}"
 
 
 def reported(course: Course) -> str:
@@ -486,13 +486,15 @@ def reported(course: Course) -> str:
         "sources": listed,
         "not_found": list[Json](course.gaps),
     }
-    return f"The brief:\n{quoted(course.brief)}\n\nWhat was found:\n{quoted(dump_any(fields))}"
+    return (
+        f"The brief:\n{quote_text(course.brief)}\n\nWhat was found:\n{quote_text(dump_any(fields))}"
+    )
 
 
 def judged(course: Course, report: str, most: int) -> str:
     """Return a brief with its report and what was looked for."""
     queries = dump_any([query.query for query in course.queries])
     return (
-        f"The brief:\n{quoted(course.brief)}\n\nThe report:\n{quoted(report)}\n\n"
-        f"Looked for until now:\n{quoted(queries)}\n\nAt most {most} queries."
+        f"The brief:\n{quote_text(course.brief)}\n\nThe report:\n{quote_text(report)}\n\n"
+        f"Looked for until now:\n{quote_text(queries)}\n\nAt most {most} queries."
     )

@@ -39,7 +39,7 @@ from hashlib import sha256
 from typing import Any, Final, Literal, cast
 
 from counterpoint.core.model.rows import REDACTED
-from counterpoint.core.rules.models.quoting import DATA, quoted
+from counterpoint.core.rules.models.quoting import DATA, quote_text
 from counterpoint.dialects.foundry.models.runs import Verdict
 from counterpoint.dialects.foundry.nodes.rules.shape import (
     Node,
@@ -510,7 +510,7 @@ def review_of(what: str, kind: ReviewType) -> str:
 
 def material(parts: Sequence[tuple[str, str]]) -> str:
     """Return what is judged, part by part, each with its name."""
-    return "\n\n".join(f"{name}:\n{quoted(text)}" for name, text in parts if text)
+    return "\n\n".join(f"{name}:\n{quote_text(text)}" for name, text in parts if text)
 
 
 def repair(faults: Sequence[str]) -> str:

@@ -10,11 +10,11 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.evidence import Comparison, Snapshot
 from counterpoint.core.model.filters import Report
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.closing.standing import bring, now_standing
+from counterpoint.core.operations.closing.part_status import bring, part_status
 from counterpoint.core.operations.gates import PassedChecks
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.tasks import Looked
+from counterpoint.core.operations.tasks import FinishBasis
 
 
 class Moving:
@@ -28,7 +28,7 @@ class Moving:
         with recording(self._context, "part.moved") as change:
             change.open_session()
             moved = bring(change, change.get(Item, item), to, "why", keeps=keeps)
-            assert now_standing(change, moved.item) == to
+            assert part_status(change, moved.item) == to
             return moved
 
 
@@ -56,7 +56,7 @@ def test_a_tree_that_was_looked_at_already_is_not_looked_at_again(ada: Core, tas
     assert started.snapshot.commit == "c" * 40
     report = Report(outcome="done", summary="Written")
     checks = PassedChecks(areas=(), receipts=())
-    looked = Looked(comparison=Comparison(start=seen, end=seen), since="", passed=checks)
+    looked = FinishBasis(comparison=Comparison(start=seen, end=seen), since="", passed=checks)
     finished = ada.tasks.finish(task, started.claim.token, report, looked=looked)
     assert finished.measured is not None
     assert (finished.measured.start_commit, finished.measured.file_count) == ("c" * 40, 0)

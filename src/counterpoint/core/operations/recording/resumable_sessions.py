@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.operations.recording.connection_sessions import list_left_sessions
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.seats import left_behind
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.sessions import may_write
 
@@ -19,7 +19,7 @@ def live_claims(view: Reading, session: str) -> list[Claim]:
     return view.select(Claim, session=session, state="live", order="claimed_at,item")
 
 
-def begun_by(view: Reading, context: Context) -> list[Session]:
+def list_resumable_sessions(view: Reading, context: Context) -> list[Session]:
     """Return the sessions that the caller can go on in: the one it writes in, those it had before, those it opened or paused.
 
     None where others whom nothing tells from it write in the same session: any of them may have begun what is in it.
@@ -29,7 +29,7 @@ def begun_by(view: Reading, context: Context) -> list[Session]:
         return []
     present = view.find(Session, caller.actor.session)
     sessions = [present] if present is not None else []
-    sessions += left_behind(view, context)
+    sessions += list_left_sessions(view, context)
     if caller.capability:
         sessions += view.select(
             Session,

@@ -49,7 +49,7 @@ def folder_of(state: Path, spec: str) -> Path:
 
 
 @contextmanager
-def held(folder: Path, spec: str) -> Generator[None]:
+def lock_spec(folder: Path, spec: str) -> Generator[None]:
     """Supervise a spec alone; Conflict if somebody else does, Unavailable if the folder cannot be used."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ class Log:
 
 
 @contextmanager
-def opened_log(folder: Path, number: int, now: Timestamp) -> Generator[Log]:
+def open_log(folder: Path, number: int, now: Timestamp) -> Generator[Log]:
     """Open the log of a round, and close it; the oldest beyond those that are kept go. Unavailable."""
     digits = "".join(sign for sign in now.partition(".")[0] if sign.isdigit())
     path = folder / f"{digits}-{number:03}.log"

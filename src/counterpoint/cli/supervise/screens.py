@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from counterpoint.cli.output import Output, one_line
-from counterpoint.cli.supervise.specrun import Look
+from counterpoint.cli.supervise.specrun import RunStatus
 from counterpoint.core.model.evidence import Execution
 from counterpoint.core.model.runs import NOT_TOLD, Run
 from counterpoint.kernel.canonical import Json
@@ -32,7 +32,7 @@ MICROS: Final = 1_000_000
 class Screen(Protocol):
     """Where is shown what happens."""
 
-    def looked(self, look: Look) -> None:
+    def looked(self, look: RunStatus) -> None:
         """Show how the run stands."""
         ...
 
@@ -79,9 +79,9 @@ class Events:
     out: Output
     clock: Clock
     voices: Voices
-    _last: Look | None = None
+    _last: RunStatus | None = None
 
-    def looked(self, look: Look) -> None:
+    def looked(self, look: RunStatus) -> None:
         """Tell how the run stands, if that has changed."""
         if look != self._last:
             self._last = look
@@ -123,7 +123,7 @@ class Lines:
     begun: float = field(default_factory=monotonic)
     _last: str = ""
 
-    def looked(self, look: Look) -> None:
+    def looked(self, look: RunStatus) -> None:
         """Show how the run stands, if that has changed."""
         words = "  ".join(
             (look.state, *_where(look), f"{look.done} of {counted(look.total, 'task')}")
@@ -157,12 +157,12 @@ class Board:
     """A table that is drawn anew on a terminal; rich asks for it again and again."""
 
     out: Output
-    look: Look | None = None
+    look: RunStatus | None = None
     agent: str = ""
     remark: str = ""
     begun: float = field(default_factory=monotonic)
 
-    def looked(self, look: Look) -> None:
+    def looked(self, look: RunStatus) -> None:
         """Show how the run stands."""
         self.look, self.remark = look, ""
 
@@ -185,7 +185,7 @@ class Board:
     def __rich__(self) -> RenderableType:
         """Return the table as it is now."""
         table = Table.grid(padding=(0, 2))
-        look = self.look or Look(state="absent")
+        look = self.look or RunStatus(state="absent")
         rows = {
             "signal": look.state,
             "phase": look.phase,
@@ -202,7 +202,7 @@ class Board:
 
 
 @contextmanager
-def opened_screen(out: Output, clock: Clock, *, is_verbose: bool) -> Generator[Screen]:
+def open_screen(out: Output, clock: Clock, *, is_verbose: bool) -> Generator[Screen]:
     """Open the view that fits the output. is_verbose: whether what agents say is shown too, which leaves no room for a table."""
     voices = Voices(out=out, is_wanted=is_verbose)
     if out.json:
@@ -239,5 +239,5 @@ def ended_in_words(how: Execution) -> str:
     return "it ended" if how.exit_code == 0 else f"it failed with exit code {how.exit_code}"
 
 
-def _where(look: Look) -> tuple[str, ...]:
+def _where(look: RunStatus) -> tuple[str, ...]:
     return tuple(filter(None, (look.phase, look.step, look.task)))

@@ -20,13 +20,13 @@ from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.journal import Journal, resolve_blocker
 from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.connection_sessions import refuse_foreign_claims
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import set_attributes
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import move
-from counterpoint.core.operations.recording.seats import refuse_strange
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.readiness import holds_against_word, standing
+from counterpoint.core.rules.readiness import holds_against_word, part_state
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import NotReady
@@ -49,7 +49,7 @@ def bring(
     change.subject = item.id
     skipped: list[str] = []
     stuck = open_blockers(change, item)
-    before = standing(*item.state_key, bool(stuck))
+    before = part_state(*item.state_key, bool(stuck))
     if before != to:
         refuse_other(change, item)
         change.add_facts(moved=[before, to])
@@ -62,9 +62,9 @@ def bring(
     return MovedPart(item=change.get(Item, item.id), standing=to, skipped=tuple(skipped))
 
 
-def now_standing(change: Change, item: Item) -> Standing:
+def part_status(change: Change, item: Item) -> Standing:
     """Return how a part stands."""
-    return standing(*item.state_key, bool(open_blockers(change, item)))
+    return part_state(*item.state_key, bool(open_blockers(change, item)))
 
 
 def block(
@@ -96,10 +96,10 @@ def refuse_other(change: Change, item: Item) -> None:
     """Raise AlreadyClaimed if somebody else holds an item at this moment."""
     claim = change.find(Claim, item.id)
     if claim is not None:
-        refuse_strange(change, [claim])
+        refuse_foreign_claims(change, [claim])
 
 
-def held_in(context: Context, view: Reading | Change, item: str) -> Context:
+def holder_context(context: Context, view: Reading | Change, item: str) -> Context:
     """Return the context in the session in which the caller holds an item, or else his own."""
     claim, caller = view.find(Claim, item), context.caller
     if claim is None or not claim.is_held or claim.session == caller.actor.session:

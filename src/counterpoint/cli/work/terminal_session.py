@@ -11,7 +11,7 @@ import click
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.sessions import Session
-from counterpoint.core.rules.claims import standing
+from counterpoint.core.rules.claims import principal_id_of
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.ids import spelled
 
@@ -21,13 +21,13 @@ LEASE_MINUTES: Final = 480
 """For how long a person holds a task that he has started: nobody renews it, and a working day is long."""
 
 
-def seated(core: Core) -> Core:
+def in_terminal_session(core: Core) -> Core:
     """Return the core as its caller uses it in the session of his terminal.
 
     The id of that session follows from who is attested, so that every command of one terminal writes in the
     same one, and no secret has to lie anywhere. After the end of one comes the next.
     """
-    who = standing(core.caller.actor)
+    who = principal_id_of(core.caller.actor)
     names = (_session(core.project, who, number) for number in count())
     return core.in_session(next(name for name in names if not _has_ended(core, name)))
 

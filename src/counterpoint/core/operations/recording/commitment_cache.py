@@ -23,7 +23,7 @@ _MOST: Final = 512
 _LONGEST: Final = 2_000
 
 
-class Sharing:
+class CommitmentCache:
     """The texts that were kept last, each with its salt.
 
     leaf: of the last entry that this process has seen: nothing before it is news.

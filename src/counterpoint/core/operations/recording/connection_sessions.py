@@ -8,13 +8,13 @@ from typing import Final
 
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.recording.authority import acting
+from counterpoint.core.operations.recording.authority import caller_authority
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.holders import absences_of
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.claims import held_until, standing
+from counterpoint.core.rules.claims import held_until, principal_id_of
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.core.rules.trust.callers import ENTITLED
 from counterpoint.core.rules.trust.succession import Asker, Holder, Reason, succession
@@ -36,7 +36,7 @@ def seat_of(view: Reading, capability: str) -> Session | None:
     return view.find(Session, sessions[0].seat) or sessions[0]
 
 
-def following(view: Reading, seat: str, capability: str) -> Session | None:
+def find_latest_session(view: Reading, seat: str, capability: str) -> Session | None:
     """Return the session that a connection opened or took up last after the one it came with; None."""
     sessions = view.select(
         Session,
@@ -50,9 +50,9 @@ def following(view: Reading, seat: str, capability: str) -> Session | None:
     return sessions[0] if sessions else None
 
 
-def current(view: Reading, seat: str, capability: str) -> str:
+def current_session(view: Reading, seat: str, capability: str) -> str:
     """Return the session that a connection opened or took up last and can write in; empty without one."""
-    session, later = view.find(Session, seat), following(view, seat, capability)
+    session, later = view.find(Session, seat), find_latest_session(view, seat, capability)
     # No writer is named until a session was taken up again: until then it writes itself.
     is_open = session is None or (session.status == "active" and session.writer in {"", seat})
     if later is not None and not (is_open and session and session.entered > later.entered):
@@ -60,7 +60,7 @@ def current(view: Reading, seat: str, capability: str) -> str:
     return seat if is_open else ""
 
 
-def left_behind(view: Reading, context: Context) -> list[Session]:
+def list_left_sessions(view: Reading, context: Context) -> list[Session]:
     """Return the sessions with something open that the caller had before, over a connection that has ended."""
     actor = context.caller.actor
     if actor.principal is None:
@@ -85,7 +85,7 @@ def may_have(
     asker = Asker(
         actor=caller.actor,
         capability=caller.capability,
-        authority=acting(change),
+        authority=caller_authority(change),
         is_naming=is_named,
     )
     absence = absences_of(change.writing, ports, [session.seat]).get(session.seat)
@@ -104,7 +104,7 @@ def ask_again(change: Change, session: Session) -> str:
     Of a client over HTTP that was started again nobody knows that its former connection has ended.
     """
     actor = change.context.caller.actor
-    if actor.principal is None or standing(actor) != session.principal:
+    if actor.principal is None or principal_id_of(actor) != session.principal:
         return ""
     seconds = change.context.ports.grace_seconds
     return f"If it was yours before you were started again, ask once more in {seconds} seconds. "
@@ -119,12 +119,12 @@ def take_parts(change: Change, session: Session, reason: Reason) -> None:
 def refuse_ending(change: Change, item: Item) -> None:
     """Raise AlreadyClaimed if somebody else is at something below an item that is to close."""
     live = change.select(Claim, state="live", order="item")
-    refuse_strange(change, [claim for claim in live if _ends_with(change, claim, item)])
+    refuse_foreign_claims(change, [claim for claim in live if _ends_with(change, claim, item)])
 
 
-def refuse_strange(change: Change, claims: Sequence[Claim]) -> None:
+def refuse_foreign_claims(change: Change, claims: Sequence[Claim]) -> None:
     """Raise AlreadyClaimed, naming them all, if claims that are to end are live ones of somebody else."""
-    foreign = strange_among(change, claims)
+    foreign = claims_of_others(change, claims)
     if foreign:
         raise AlreadyClaimed(
             "; ".join(f"{claim.item} is {held_until(claim)}" for claim in foreign[:_NAMED]),
@@ -135,7 +135,7 @@ def refuse_strange(change: Change, claims: Sequence[Claim]) -> None:
         )
 
 
-def strange_among(change: Change, claims: Iterable[Claim]) -> list[Claim]:
+def claims_of_others(change: Change, claims: Iterable[Claim]) -> list[Claim]:
     """Return those of some claims that are live and somebody else's, so that only he ends them, or a person."""
     return [claim for claim in claims if _is_strange(change, claim)]
 
@@ -155,7 +155,7 @@ def _is_strange(change: Change, claim: Claim) -> bool:
     caller = change.context.caller
     if claim.session == caller.actor.session or not claim.is_live(change.clock):
         return False
-    if acting(change) in ENTITLED:
+    if caller_authority(change) in ENTITLED:
         return False
     session = change.find(Session, claim.session)
     # Whoever says to be a person and is none is asked as the agent that he may be.

@@ -22,7 +22,7 @@ LARGEST_TEXT: Final = 10_000_000
 
 
 @contextmanager
-def opened(path: Path, most: int | None = None) -> Generator[BinaryIO]:
+def open_file(path: Path, most: int | None = None) -> Generator[BinaryIO]:
     """Lend a plain file of at most so many bytes (None: of any size); InvalidInput for anything else."""
     try:
         # A pipe would wait for somebody who writes.
@@ -47,18 +47,18 @@ def opened(path: Path, most: int | None = None) -> Generator[BinaryIO]:
 
 
 @contextmanager
-def opened_or_input(path: Path) -> Generator[BinaryIO]:
+def open_file_or_input(path: Path) -> Generator[BinaryIO]:
     """Lend a plain file of any size, or the input for `-`; InvalidInput."""
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    with opened(path) as file:
+    with open_file(path) as file:
         yield file
 
 
 def text_of(path: Path, most: int = LARGEST_TEXT) -> str:
     """Return the text of a plain file; InvalidInput."""
-    with opened(path, most) as file:
+    with open_file(path, most) as file:
         read = file.read(most)
     try:
         # Some editors of Windows begin a file with a mark that is no part of its text.
@@ -69,7 +69,7 @@ def text_of(path: Path, most: int = LARGEST_TEXT) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def typed() -> str:
+def read_input() -> str:
     """Return what is written to the input; InvalidInput if it does not end, or is no text."""
     try:
         text = sys.stdin.read(LARGEST_TEXT + 1)
@@ -97,7 +97,7 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 @contextmanager
-def written(path: Path) -> Generator[None]:
+def write_errors(path: Path) -> Generator[None]:
     """Raise Unavailable where a file cannot be written during the block."""
     try:
         yield

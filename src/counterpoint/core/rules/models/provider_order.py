@@ -33,7 +33,7 @@ ATTEMPTS: Final = 3
 
 
 @frozen
-class Standing:
+class ProviderOrder:
     """Everybody who is known, those first who are asked first; and of them those who can be asked."""
 
     every: tuple[Provider, ...]
@@ -52,31 +52,31 @@ def _known(name: str, providers: Sequence[Provider]) -> Provider:
     return provider
 
 
-def named(name: str, providers: Sequence[Provider]) -> Provider:
+def get_provider(name: str, providers: Sequence[Provider]) -> Provider:
     """Return the provider of a name; NotFound, ProviderAway if it cannot be asked."""
     provider = _known(name, providers)
     if not provider.is_available:
-        raise away(provider)
+        raise provider_away(provider)
     return provider
 
 
-def in_order(providers: Sequence[Provider], order: Sequence[str]) -> Standing:
+def order_providers(providers: Sequence[Provider], order: Sequence[str]) -> ProviderOrder:
     """Return the providers, whom to ask first before the others."""
     places = {name: index for index, name in enumerate(order)}
     every = sorted(providers, key=lambda provider: places.get(provider.name, len(places)))
-    return Standing(
+    return ProviderOrder(
         every=tuple(every), first=tuple(provider for provider in every if provider.is_available)
     )
 
 
-def first_of(standing: Standing) -> Provider:
+def first_of(standing: ProviderOrder) -> Provider:
     """Return whom to ask if nobody is named; NoProvider."""
     if not standing.first:
-        raise nobody(standing.every, "no model can be asked")
+        raise no_provider(standing.every, "no model can be asked")
     return standing.first[0]
 
 
-def away(asked_party: Provider | Searcher) -> CircuitOpen | ProviderAway:
+def provider_away(asked_party: Provider | Searcher) -> CircuitOpen | ProviderAway:
     """Return the refusal of somebody who was named and cannot be asked: who is left alone for a while will be asked again."""
     words = f"{asked_party.name} cannot be asked: {asked_party.reason}"
     return (
@@ -86,7 +86,7 @@ def away(asked_party: Provider | Searcher) -> CircuitOpen | ProviderAway:
     )
 
 
-def nobody(
+def no_provider(
     every: Sequence[Provider] | Sequence[Searcher], words: str, *, none: str = "", hint: str = ""
 ) -> NoProvider:
     """Return the refusal where nobody can be asked, with why of each who is configured; where some are only left alone, to wait is the next step.
@@ -106,7 +106,7 @@ def nobody(
     return NoProvider(message, hint=hint)
 
 
-def wait(
+def retry_delay(
     fault: CounterpointError, attempt: int, seconds_left: float, chance: float
 ) -> float | None:
     """Return how many seconds to wait before it is tried again; None: it is not.

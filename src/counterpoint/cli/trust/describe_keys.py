@@ -11,7 +11,7 @@ def state_of(key: Key) -> str:
     return "live" if key.is_in_force else "revoked"
 
 
-def recovered(key: Key) -> str:
+def recovery_remark(key: Key) -> str:
     """Return what is said for ever of a key that an epoch let in; empty for any other."""
     return f"recovered in epoch {key.recovered_in}, unconfirmed" if key.recovered_in else ""
 
@@ -19,4 +19,6 @@ def recovered(key: Key) -> str:
 def recoveries(core: Core) -> list[str]:
     """Return what is said of each key that an epoch let in."""
     keys = (key for key in core.keys.list() if key.recovered_in)
-    return [f"the key {key.id} of {key.owner}, {state_of(key)}: {recovered(key)}" for key in keys]
+    return [
+        f"the key {key.id} of {key.owner}, {state_of(key)}: {recovery_remark(key)}" for key in keys
+    ]

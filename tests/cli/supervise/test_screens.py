@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from counterpoint.cli.output import Output, output_for
-from counterpoint.cli.supervise.shown import Screen, opened_screen
-from counterpoint.cli.supervise.specrun import Look
+from counterpoint.cli.supervise.screens import Screen, open_screen
+from counterpoint.cli.supervise.specrun import RunStatus
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import Unavailable
 from fakes.spec_runs import ended
 
-LOOK = Look(
+LOOK = RunStatus(
     state="running",
     session="ses_1",
     phase="phase-1",
@@ -41,7 +41,7 @@ def _play(screen: Screen) -> None:
 
 def test_lines_are_said_when_something_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
     """Where the output is no terminal; what the agent says is not among them."""
-    with opened_screen(Output(), CLOCK, is_verbose=False) as screen:
+    with open_screen(Output(), CLOCK, is_verbose=False) as screen:
         _play(screen)
     said = capsys.readouterr()
     lines = [line.split(" s  ", 1)[1].split(maxsplit=1) for line in said.out.splitlines()]
@@ -56,14 +56,14 @@ def test_lines_are_said_when_something_has_changed(capsys: pytest.CaptureFixture
 
 def test_what_agents_say_is_shown_if_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
     """Beside the answer, a line at a time, and nothing of it steers a terminal."""
-    with opened_screen(Output(), CLOCK, is_verbose=True) as screen:
+    with open_screen(Output(), CLOCK, is_verbose=True) as screen:
         _play(screen)
     assert capsys.readouterr().err == "  | hello\\u{1b}[31m world\n  | last\n"
 
 
 def test_events_are_objects_on_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     """Each with its name and time; the run only when it has changed."""
-    with opened_screen(Output(json=True), CLOCK, is_verbose=False) as screen:
+    with open_screen(Output(json=True), CLOCK, is_verbose=False) as screen:
         _play(screen)
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [one.pop("event") for one in events] == [
@@ -92,7 +92,7 @@ def test_events_are_objects_on_a_line(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_table_is_drawn_on_a_terminal(on_terminal: Callable[[], tuple[Any, Any]]) -> None:
     """With phase, step, tasks and signal, and with what came of the agent."""
     out, _ = on_terminal()
-    with opened_screen(output_for(), CLOCK, is_verbose=False) as screen:
+    with open_screen(output_for(), CLOCK, is_verbose=False) as screen:
         _play(screen)
     drawn = out.getvalue()
     for words in ("running", "phase-1", "implement_task task-1-2", "1 of 4", "exit code 3"):
@@ -113,6 +113,6 @@ def test_the_end_of_an_agent_is_said(
     how: Any, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By itself, asked, or over its time."""
-    with opened_screen(Output(), CLOCK, is_verbose=False) as screen:
+    with open_screen(Output(), CLOCK, is_verbose=False) as screen:
         screen.ended(2, how)
     assert capsys.readouterr().out.endswith(f"round 2   {words}\n")

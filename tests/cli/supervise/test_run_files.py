@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typing_extensions import Buffer
 
-from counterpoint.cli.supervise import place
-from counterpoint.cli.supervise.place import Log, folder_of, held, opened_log
+from counterpoint.cli.supervise import run_files
+from counterpoint.cli.supervise.run_files import Log, folder_of, lock_spec, open_log
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import Conflict, Unavailable
 
@@ -30,24 +30,24 @@ def test_one_supervises_a_spec_at_a_time(tmp_path: Path) -> None:
     """The other is told who does; afterwards it may."""
     folder = folder_of(tmp_path, "harbour")
     with (
-        held(folder, "harbour"),
+        lock_spec(folder, "harbour"),
         pytest.raises(Conflict, match=f"by process {os.getpid()}"),
-        held(folder, "harbour"),
+        lock_spec(folder, "harbour"),
     ):
         pytest.fail("two supervise it")
-    with held(folder, "harbour"):
+    with lock_spec(folder, "harbour"):
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     """Neither locked nor written to; a link is not followed."""
     (tmp_path / "supervised").write_text("no folder")
-    with pytest.raises(Unavailable, match="supervised"), held(folder_of(tmp_path, "x"), "x"):
+    with pytest.raises(Unavailable, match="supervised"), lock_spec(folder_of(tmp_path, "x"), "x"):
         pytest.fail("it was held")
     folder = tmp_path / "other"
     folder.mkdir()
     (folder / "20260102030405-001.log").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(Unavailable), opened_log(folder, 1, NOW):
+    with pytest.raises(Unavailable), open_log(folder, 1, NOW):
         pytest.fail("it was opened")
     assert not (tmp_path / "elsewhere").exists()
 
@@ -56,8 +56,8 @@ def test_a_log_has_all_that_was_said_up_to_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then it says that more came."""
-    monkeypatch.setattr(place, "LOG_LIMIT", 10)
-    with opened_log(tmp_path, 7, NOW) as log:
+    monkeypatch.setattr(run_files, "LOG_LIMIT", 10)
+    with open_log(tmp_path, 7, NOW) as log:
         for chunk in (b"12345", b"67890abc", b"def"):
             log.write(chunk)
     assert log.path == tmp_path / "20260102030405-007.log"
@@ -67,10 +67,10 @@ def test_a_log_has_all_that_was_said_up_to_its_limit(
 
 def test_the_latest_logs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others go when one is opened."""
-    monkeypatch.setattr(place, "KEPT", 2)
+    monkeypatch.setattr(run_files, "KEPT", 2)
     (tmp_path / "lock").touch()
     for number in (1, 2, 3):
-        with opened_log(tmp_path, number, NOW):
+        with open_log(tmp_path, number, NOW):
             pass
     found = sorted(path.name for path in tmp_path.iterdir())
     assert found == ["20260102030405-002.log", "20260102030405-003.log", "lock"]
