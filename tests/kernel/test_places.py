@@ -477,6 +477,31 @@ def test_a_worktree_whose_main_tree_was_moved_is_told(tmp_path: Path) -> None:
     assert find_tree_and_home(str(linked)) == (str(linked), str(linked))
 
 
+@pytest.mark.parametrize("where", ["linked", "own"])
+def test_a_folder_that_leads_to_a_repository_unasked_is_no_worktree_of_it(
+    tmp_path: Path, where: str
+) -> None:
+    """An archive can say that it belongs to a repository beside it: what is trusted there would be run in it."""
+    main = repository(tmp_path / "main")
+    git(main, "worktree", "add", "-q", "../linked", "-b", "b")
+    linked = tmp_path / "linked"
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    mark = main / ".git/worktrees/linked"
+    if where == "own":
+        shutil.copytree(mark, foreign / "git")
+        (foreign / "git/commondir").write_text("../../main/.git\n")
+        (foreign / "git/gitdir").write_text(f"{foreign}/.git\n")
+        mark = foreign / "git"
+    (foreign / ".git").write_text(f"gitdir: {os.path.relpath(mark, foreign)}\n")
+    assert git(foreign, "log", "--format=%s").strip() == "first"
+    assert find_tree_and_home(str(foreign)) == (str(foreign), str(foreign))
+    assert find_tree_and_home(str(linked)) == (str(linked), str(main))
+    # A worktree that a person moves is still one, also before git is told.
+    moved = linked.rename(tmp_path / "moved")
+    assert find_tree_and_home(str(moved)) == (str(moved), str(main))
+
+
 @pytest.mark.parametrize(
     ("names", "text", "expected"),
     [

@@ -398,13 +398,26 @@ def _main_tree(tree: str) -> str:
         common = _common_folder(git)
     except OSError:
         return tree
-    if common == git:
-        # A submodule has such a link too, and is a tree of its own.
+    # A submodule has such a link too, and is a tree of its own.
+    if common == git or not _is_linked(tree, git, common):
         return tree
     above = os.path.dirname(common)
     if os.path.basename(common) == ".git" or _git_folder(above) == common:
         return above
     return common
+
+
+def _is_linked(tree: str, git: str, common: str) -> bool:
+    """Return whether a repository has a tree as a linked worktree: a stranger's folder may lead to it, and would get what is trusted of it."""
+    if os.path.dirname(git) != os.path.join(common, "worktrees"):
+        return False
+    try:
+        mark = os.path.join(git, _said_in(os.path.join(git, "gitdir")))
+    except OSError:
+        return True
+    owner = os.path.realpath(os.path.dirname(mark))
+    # One that was moved is still named by its former place.
+    return owner == os.path.realpath(tree) or _git_folder(owner) != git
 
 
 def _common_folder(git: str) -> str:
