@@ -105,6 +105,37 @@ def test_what_lies_beside_a_ledger_is_neither_read_nor_taken_away(
     assert (database.parent / "own/made").read_text() == "made\n"
 
 
+def test_what_acts_beside_a_ledger_of_another_project_is_laid_by_no_command(
+    tmp_path: Path, home: Path
+) -> None:
+    """Neither a log, which SQLite would take over, nor what says where its server is; all of it is made empty, and the ledger opens."""
+    database = tmp_path / "data" / "x.db"
+    database.parent.mkdir()
+    with closing(opened(home / "tree", database)) as app:
+        app.person().journal.append(Note(kind="comment", body="kept"))
+    endings = ("-journal", "-wal", "-server.json", "-server.lock", "-server.starting")
+    script = "; ".join(f"echo forged > {database}{ending}" for ending in endings)
+    runs(home / "tree", home / "tree/.counterpoint/ledger.db", script)
+    assert [Path(f"{database}{ending}").read_text() for ending in endings] == [""] * len(endings)
+    with closing(opened(home / "tree", database)) as app:
+        assert app.person().audit.verify().sound
+
+
+def test_no_command_says_what_the_account_trusts(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in the state that is, nor in that of a shell of the person's without the variable, where nothing is yet."""
+    state = home / ".local/state/counterpoint/ledgers"
+    script = f"mkdir -p {state} {tmp_path}/state/counterpoint/ledgers; touch {state}/forged"
+    runs(home / "tree", home / "tree/.counterpoint/ledger.db", script)
+    assert [*home.glob(".local/state/counterpoint/*")] == []
+    assert [*tmp_path.glob("state/counterpoint/*")] == []
+    monkeypatch.delenv("XDG_STATE_HOME")
+    (home / ".local/state/counterpoint").rmdir()
+    runs(home / "tree", home / "tree/.counterpoint/ledger.db", script)
+    assert [*home.glob(".local/state/counterpoint/*")] == []
+
+
 @pytest.mark.parametrize("name", ["checkpoints", "reads", "trusted"])
 def test_folders_of_the_tree_with_the_same_names_are_worked_in(home: Path, name: str) -> None:
     """A ledger in the tree itself hides what this program has made there, and nothing else."""

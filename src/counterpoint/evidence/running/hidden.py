@@ -2,9 +2,10 @@
 
 1. The folder `.counterpoint` of the ledger, unless the tree that the command works in lies in it. A database elsewhere lies among
    files of others: there each file whose name begins as that of the database does, and what this program makes beside it (`_BESIDE`). So with
-   every ledger that this account knows. A journal, with which SQLite would roll the database back, is made empty where none is, so that it
-   can be hidden; so are folders, unless the place is one that is worked in. So are ledgers of repositories beside the tree and in the home.
+   every ledger that this account knows. A journal or a log, of which SQLite would fill the database, and by what a server is met, are made
+   empty where none are, so that they can be hidden; so are folders, unless the place is one that is worked in. So are ledgers of repositories beside the tree and in the home.
 2. The state of the signer, with the secrets of connections; people's keys, and those of providers of models; the user's own folder for sockets.
+   The state is made where it is not there, also where it is without XDG_STATE_HOME: a command could else say there what this account trusts.
 3. What holds keys and logins of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that use them for whoever asks: what
    variables name (`SOCKETS`), what such programs make in folders for temporary files, and the account's runtime folder (`/run/user/…`)
    whole. Not what the command needs: a folder that has its tree or its temporary files.
@@ -27,8 +28,10 @@ from typing import Final
 
 from counterpoint.core.model.evidence import Execution
 from counterpoint.core.model.trust.checking import KEYS
+from counterpoint.evidence.trust.folders import make_private
 from counterpoint.evidence.trust.known import known_places
 from counterpoint.evidence.trust.personal import folder_of
+from counterpoint.kernel.errors import Unavailable
 from counterpoint.kernel.places import DATABASE, FOLDER, own_folder, provider_folder, state_folder
 
 SOCKETS: Final = ("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS")
@@ -45,6 +48,8 @@ _BESIDE: Final = {
 _NOTE: Final = b"counterpoint/"
 """How a checkpoint begins."""
 """Folders that are made beside a database, with what tells one from a folder of somebody else."""
+_ENDINGS: Final = ("-journal", "-wal", "-server.json", "-server.lock", "-server.starting")
+"""Files beside a database that act, and count as none while they are empty."""
 _MADE_AT_ANY_TIME: Final = frozenset(("checkpoints", "running"))
 """What servers make while commands run."""
 _MOST_NEIGHBOURS: Final = 1_000
@@ -92,10 +97,14 @@ def hidden_paths(
     databases = {database} if database is not None else set[Path]()
     paths += [path for path in _neighbour_ledgers(tree, environs) if (path / DATABASE).exists()]
     for environ in environs:
-        paths += [
+        # Also what another shell of the person's has, in which no variable says where.
+        states = [
             Path(state_folder(environ)),
-            # What another shell of the person's has, in which no variable says where.
             Path(state_folder({"HOME": environ.get("HOME", "")})),
+        ]
+        _make_states(states)
+        paths += [
+            *states,
             folder_of(environ),
             Path(provider_folder(environ)),
         ]
@@ -107,6 +116,14 @@ def hidden_paths(
     paths += _without_needed(tree, (*_keys(environs, exposed), *_sockets(environs)))
     # A link would be followed to what it shows, which is hidden just so.
     return tuple(sorted({os.path.realpath(path) for path in paths if path.exists()}))
+
+
+def _make_states(folders: Iterable[Path]) -> None:
+    """Make folders of the account's state, so that they can be hidden; where that cannot be done here, no command can either."""
+    for folder in folders:
+        with suppress(Unavailable):
+            if folder.is_absolute() and not folder.exists():
+                make_private(folder)
 
 
 def absent_ledgers(database: Path | None, tree: Path, *environs: Mapping[str, str]) -> list[Path]:
@@ -153,8 +170,9 @@ def _of_database(file: Path, tree: Path, environs: tuple[Mapping[str, str], ...]
     has_content = file.exists() and bool(file.stat().st_size)
     if has_content:
         # Where it cannot be made here, a command of the same account cannot make it either.
-        with suppress(OSError):
-            os.close(os.open(f"{file}-journal", os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        for ending in _ENDINGS:
+            with suppress(OSError):
+                os.close(os.open(f"{file}{ending}", os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     for name in _BESIDE if has_content and not is_shared else ():
         with suppress(OSError):
             (folder / name).mkdir(mode=0o700)
