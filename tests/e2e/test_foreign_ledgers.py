@@ -120,6 +120,40 @@ def test_trust_goes_along_where_a_folder_is_moved_and_not_where_it_is_copied(
             assert bool(projects.why_not_trusted(read_checking(folder))) is not counts, folder
 
 
+def test_a_backup_that_was_put_back_stays_trusted_where_its_folder_is_moved(
+    archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is another file in the same place, and known by that from its first look on; so is a further project in it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(archive.state))
+    database = archive.folder / ".counterpoint/ledger.db"
+    backup = shutil.copy(database, tmp_path / "backup.db")
+    # The former file stays, so that no other one has its number.
+    database.rename(tmp_path / "replaced.db")
+    shutil.copy(backup, database)
+    moved = archive.folder.with_name("moved")
+    for project in ("demo", "further"):
+        with closing(open_app(archive.folder, {}, project=project)) as app:
+            assert app.person().projects.is_trusted_here()
+    archive.folder.rename(moved)
+    for project in ("demo", "further"):
+        with closing(open_app(moved, {}, project=project)) as app:
+            assert app.person().projects.is_trusted_here(), project
+
+
+def test_a_project_in_another_database_in_a_place_of_ours_is_met(
+    archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was begun here once says nothing of a database that somebody has laid there since."""
+    place = tmp_path / "data/ledger.db"
+    place.parent.mkdir()
+    with closing(open_app(archive.folder, {}, db=str(place), project="own")) as app:
+        assert app.person().projects.is_trusted_here()
+    place.rename(place.with_name("away"))
+    shutil.copy(archive.folder / ".counterpoint/ledger.db", place)
+    with closing(open_app(archive.folder, {}, db=str(place), project="fresh")) as app:
+        assert not app.person().projects.is_trusted_here()
+
+
 def test_a_place_from_before_is_trusted_with_what_its_ledger_says(
     archive: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:

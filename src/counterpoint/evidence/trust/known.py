@@ -3,8 +3,8 @@
 Layout: `ledgers/<name of the place>` in the folder of the user's state, a line for each ledger that was begun or met there, the
 latest last, canonical JSON {"ledger", "place", "project", "time"}; with a "reason" it is gone, because a person said so. Further keys:
 
-    how     `begun`, `met`, `moved` (from another place of this account), `before` (it was signed here before there was this key) or
-            `trusted` (a person said so); `made`, without a ledger: this account made the database
+    how     `begun`, `met`, `moved` (from another place of this account), `before` (it was trusted here before there was this key, or in
+            another file) or `trusted` (a person said so); `made`, without a ledger: this account makes the database
     digest  what was trusted of its configuration; empty: nothing of it
     file    device and inode of the database
 
@@ -103,7 +103,9 @@ class KnownLedgers:
         this account remembers of the place, by names; asked where nothing else is known.
         """
         lines = [line for line in _lines(self._file) if line.get("project") == project]
-        if lines and lines[-1].get("ledger") == ledger and "how" in lines[-1]:
+        last: dict[str, Any] = lines[-1] if lines else {}
+        # A backup that was put back is another file, and is to be known by that when it is moved.
+        if (last.get("ledger"), last.get("file")) == (ledger, self._mark) and "how" in last:
             return
         make_private(self.folder)
         with locked(self.folder):
@@ -122,7 +124,7 @@ class KnownLedgers:
             return "before", digest if trusted == _ANY else trusted
         if any(line.get("ledger") == ledger for line in lines):
             return MET, ""
-        if is_begun and any(line.get("how", "") != MET for line in lines):
+        if is_begun and self._is_own(lines):
             return "begun", ""
         if (moved := self._moved(ledger)) is not None:
             return "moved", moved
@@ -130,6 +132,18 @@ class KnownLedgers:
             if ledger in signed().values():
                 return "before", digest
         return MET, ""
+
+    def _is_own(self, lines: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether this account made the database that is here now, or trusts a ledger in it."""
+        if lines and lines[-1].get("how") == "made":
+            return True
+        mark = self._mark
+        # A line from before files were kept is of whatever is here.
+        return any(
+            line.get("file", mark) == mark and line.get("how", "") != MET and "reason" not in line
+            for line in lines
+            if "ledger" in line
+        )
 
     def _moved(self, ledger: str) -> str | None:
         """Return the digest that was trusted of a ledger in another place, if its file was moved from there to here; None if not."""
