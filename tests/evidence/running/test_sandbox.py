@@ -204,6 +204,8 @@ def test_logins_are_hidden_but_those_that_a_project_shows(tmp_path: Path) -> Non
         ".npmrc",
         ".pypirc",
         ".cargo/credentials.toml",
+        # Made if it is not there.
+        ".local/state/counterpoint",
     }
     assert hidden() == all_hidden
     assert hidden(".npmrc") == all_hidden - {".npmrc"}
