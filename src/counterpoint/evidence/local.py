@@ -7,9 +7,11 @@ is asked other things first, and its client waits.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
+from typing import Final
 
 from counterpoint.core.model.evidence import (
     Branch,
@@ -30,6 +32,9 @@ from counterpoint.evidence.mirrored import without_own
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import NotFound
 from counterpoint.kernel.frozen import frozen
+
+_SLACK: Final = 1.0
+"""Seconds by which the times of files may be behind the clock."""
 
 
 @frozen
@@ -129,7 +134,7 @@ class LocalEvidence:
             without_begun,
         )
 
-        settings = self.checking()
+        settings, started = self.checking(), time.time() - _SLACK
         top = paths.real_root(root)
         environs = self.environ, self._serving
         hidden = hidden_paths(self.database, top, *environs, exposed=settings.home)
@@ -156,7 +161,7 @@ class LocalEvidence:
             )
         finally:
             # Whoever cancels a command leaves as little behind.
-            absent = without_begun(guarded.absent, *environs)
+            absent = without_begun(guarded.absent, started, *environs)
             restored = put_back(guarded._replace(absent=absent))
         return replace(
             execution,

@@ -177,7 +177,21 @@ def test_a_ledger_that_a_person_begins_meanwhile_stays(home: Path, tmp_path: Pat
     assert absent in absent_ledgers(None, home / "tree", os.environ)
     place.parent.mkdir()
     place.touch()
-    assert without_begun([str(absent)], os.environ) == (str(absent),)
+    assert without_begun([str(absent)], 0, os.environ) == (str(absent),)
     known = KnownLedgers(folder=tmp_path / "state/counterpoint/ledgers", place=str(place))
     known.make(is_anew=False)
-    assert without_begun([str(absent)], os.environ) == ()
+    assert without_begun([str(absent)], 0, os.environ) == ()
+
+
+def test_a_command_lays_no_ledger_where_one_was(home: Path, tmp_path: Path) -> None:
+    """What the account knows of the place from before is of another file, whose name the repository tells everybody."""
+    tree, place = home / "tree", home / "other/.counterpoint/ledger.db"
+    (home / "other/.git").mkdir(parents=True)
+    known = KnownLedgers(folder=tmp_path / "state/counterpoint/ledgers", place=str(place))
+    known.trust("other", "led_1", "2026-01-01T00:00:00.000Z", "")
+    for file in known.folder.iterdir():
+        os.utime(file, (0, 0))
+    script = f"mkdir {place.parent}; echo mine > {place}"
+    execution = runs(tree, tree / ".counterpoint/ledger.db", script)
+    assert not place.exists()
+    assert f"{place.parent}.left-by-a-check" in execution.put_aside

@@ -136,12 +136,17 @@ def absent_ledgers(database: Path | None, tree: Path, *environs: Mapping[str, st
     return [path for path in paths if not os.path.lexists(path)]
 
 
-def without_begun(absent: Sequence[str], *environs: Mapping[str, str]) -> tuple[str, ...]:
-    """Return paths without those at or below which this account has begun a ledger meanwhile: no command could tell it of one."""
+def without_begun(
+    absent: Sequence[str], since: float, *environs: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return paths without those at or below which this account has begun a ledger since a time: no command could tell it of one.
+
+    A place that it knows from before has what a command has laid there, under the name of what was there.
+    """
     if not any(os.path.lexists(path) for path in absent):
         return tuple(absent)
     states = {Path(state_folder(environ)) for environ in environs}
-    places = [place for state in states for place in known_places(state)]
+    places = [place for state in states for place in known_places(state, since)]
     return tuple(path for path in absent if not any(place.is_relative_to(path) for place in places))
 
 

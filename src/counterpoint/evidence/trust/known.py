@@ -270,14 +270,19 @@ def open_trusted(place: str, clock: Clock) -> TrustedPlace:
     return TrustedPlace(known=_open_known(place), clock=clock)
 
 
-def known_places(state: Path) -> Iterator[Path]:
-    """Return the databases in files that this account knows, by the folder of its state; a file that cannot be read names none."""
+def known_places(state: Path, since: float = 0) -> Iterator[Path]:
+    """Return the databases in files that this account knows, by the folder of its state; a file that cannot be read names none.
+
+    since: only those of which it has learnt something since that time.
+    """
     try:
         files = sorted((state / LEDGERS).iterdir())
     except OSError:
         return
     for file in files:
         with suppress(SignerAway, OSError):
+            if file.stat().st_mtime < since:
+                continue
             places = [Path(str(line.get("place", ""))) for line in _lines(file)]
             yield from (location for location in places if location.is_absolute())
 
