@@ -17,7 +17,7 @@ from counterpoint.core.model.access import Actor, Principal
 from counterpoint.core.model.identity import Attested, Confirmation, Identity, Peer
 from counterpoint.core.model.trust.heads import WitnessedHead
 from counterpoint.core.model.work import Project
-from counterpoint.core.operations.recording.authored import Authored
+from counterpoint.core.operations.recording.caches import Authored
 from counterpoint.core.operations.recording.context import Caller, Ports
 from counterpoint.core.ports.circuits import Breaker
 from counterpoint.core.ports.evidence import Evidence

@@ -24,7 +24,7 @@ from counterpoint.cli.demo.performance import perform
 from counterpoint.cli.demo.pipes import WakeSignal
 from counterpoint.cli.demo.processes import AgentProcesses
 from counterpoint.cli.demo.recipes import load_plan, load_recipes
-from counterpoint.cli.demo.report import print_all
+from counterpoint.cli.demo.report import DemoResult, print_all
 from counterpoint.cli.demo.repository import (
     MAIN,
     Tree,
@@ -32,7 +32,6 @@ from counterpoint.cli.demo.repository import (
     create_linked_tree,
     create_repository,
 )
-from counterpoint.cli.demo.summary import DemoResult
 from counterpoint.cli.demo.worker import main, server_argv
 from counterpoint.cli.main import run
 from counterpoint.cli.output import Output

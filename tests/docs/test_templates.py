@@ -9,7 +9,7 @@ import pytest
 
 from counterpoint.core.model.templates import TemplateSource
 from counterpoint.core.rules.drafting import plan_of
-from counterpoint.core.rules.templating import filling, listing
+from counterpoint.core.rules.templating import filling
 from counterpoint.evidence.directories import TemplateDirectory
 from counterpoint.kernel.errors import InvalidInput
 
@@ -30,7 +30,7 @@ def test_the_template_it_shows_makes_a_plan():
 def test_the_templates_it_lists_are_those_that_ship(tmp_path):
     """Each by its name, with the variables that must be given."""
     shelf = TemplateDirectory(folder=tmp_path)
-    entries = [listing.entry(shelf.template(name)) for name in shelf.names()]
+    entries = [filling.entry(shelf.template(name)) for name in shelf.names()]
     rows = re.findall(r"^\| `([a-z-]+)` \|[^|]*\| (.*) \|$", PAGE, re.MULTILINE)
     assert {name: re.findall(r"[A-Z_]+", needed) for name, needed in rows} == {
         entry.slug: [one.name for one in entry.variables if one.required]

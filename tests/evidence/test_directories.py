@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from counterpoint.core.rules.drafting import plan_of
-from counterpoint.core.rules.templating import filling, listing
+from counterpoint.core.rules.templating import filling
 from counterpoint.evidence.directories import FileAnchors, TemplateDirectory
 from counterpoint.kernel.errors import InvalidInput, NotFound, Unavailable
 
@@ -104,7 +104,7 @@ def test_a_file_that_is_no_text_is_refused(shelf):
 def test_a_shipped_template_is_worth_using(shelf, name):
     """It says what its variables are, gives guidance, and makes a plan whose order holds."""
     sheet = shelf.template(name)
-    entry = listing.entry(sheet)
+    entry = filling.entry(sheet)
     assert (entry.problem, entry.unused, entry.source) == ("", (), "built_in")
     assert entry.phases_count >= 4
     assert "{{" not in entry.description
@@ -123,7 +123,7 @@ def test_a_shipped_template_is_worth_using(shelf, name):
 
 def test_the_feature_template_is_that_of_its_documents(shelf):
     """Five phases and one variable that must be given."""
-    entry = listing.entry(shelf.template("feature-development"))
+    entry = filling.entry(shelf.template("feature-development"))
     assert (entry.name, entry.phases_count) == ("Feature Development", 5)
     assert [one.name for one in entry.variables if one.required] == ["FEATURE_NAME"]
 
@@ -132,7 +132,7 @@ def test_the_short_templates_stay(shelf):
     """Those in Markdown go on under their names."""
     assert {"bug-fix-short", "feature-short", "refactoring-short", *BUILT_IN} <= set(shelf.names())
     for name in ("bug-fix-short", "feature-short", "refactoring-short"):
-        assert listing.entry(shelf.template(name)).problem == ""
+        assert filling.entry(shelf.template(name)).problem == ""
 
 
 def test_threads_that_keep_a_checkpoint_at_once_do_not_disturb_each_other(

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from counterpoint.app import App
-from counterpoint.core.model.models.asking import Answer, Provider, Question, Tokens
+from counterpoint.core.model.models import Answer, Provider, Question, Tokens
 from counterpoint.core.ports.models import Listen
 from counterpoint.kernel.errors import CounterpointError
 

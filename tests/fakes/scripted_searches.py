@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from counterpoint.core.model.web.searching import Search, Searcher, SearchResult
+from counterpoint.core.model.web import Search, Searcher, SearchResult
 from counterpoint.core.ports.models import Listen
 from counterpoint.kernel.errors import CounterpointError
 from fakes.scripted_models import Failing

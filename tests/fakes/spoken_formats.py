@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from counterpoint.core.model.models.asking import Tokens
+from counterpoint.core.model.models import Tokens
 from counterpoint.kernel.errors import CounterpointError, ProviderBusy, ProviderFailed
 
 SECRET = "sk-test-0123456789abcdef"  # noqa: S105 -- nobody has it anywhere

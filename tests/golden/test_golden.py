@@ -47,7 +47,7 @@ FOUNDRY: Final = 14
 STUDIED: Final = 15
 """The first of them in which models were asked."""
 SINCE: Final = (
-    "core/operations/access.py", "core/operations/models/reserving.py", "core/operations/projects.py", "core/operations/trust/people.py",
+    "core/operations/access.py", "core/operations/models/spending.py", "core/operations/projects.py", "core/operations/trust/people.py",
     "core/operations/trust/witness_policy.py", "core/operations/reads.py", "core/operations/trust/joint_acts.py",
     "dialects/foundry/files/renaming.py",
 )  # fmt: skip

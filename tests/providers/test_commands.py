@@ -11,8 +11,14 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.models.asking import Message, Question, Tokens, make_question
-from counterpoint.core.model.models.configured import Modelling, SaidProvider
+from counterpoint.core.model.models import (
+    Message,
+    Modelling,
+    Question,
+    SaidProvider,
+    Tokens,
+    make_question,
+)
 from counterpoint.kernel.errors import (
     ProviderAway,
     ProviderFailed,

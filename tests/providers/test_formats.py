@@ -10,8 +10,15 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.models.asking import Answer, Message, Provider, Question, make_question
-from counterpoint.core.model.models.configured import Modelling, SaidProvider
+from counterpoint.core.model.models import (
+    Answer,
+    Message,
+    Modelling,
+    Provider,
+    Question,
+    SaidProvider,
+    make_question,
+)
 from counterpoint.kernel.errors import (
     CounterpointError,
     ProviderBusy,

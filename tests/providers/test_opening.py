@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.models.asking import Question, make_question
-from counterpoint.core.model.models.configured import Modelling, SaidProvider
+from counterpoint.core.model.models import Modelling, Question, SaidProvider, make_question
 from counterpoint.kernel.errors import (
     InvalidInput,
     ProviderAway,

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.web.configured import Browsing, SaidSearcher
-from counterpoint.core.model.web.searching import Search, SearchResult
+from counterpoint.core.model.web import Browsing, SaidSearcher, Search, SearchResult
 from counterpoint.kernel.errors import (
     CounterpointError,
     ProviderAway,

@@ -9,8 +9,7 @@ from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Attribute, Dependency, Item
 from counterpoint.core.ports.store import Filter
-from counterpoint.storage.orders import is_sorted
-from counterpoint.storage.statements import ordering, shaped
+from counterpoint.storage.statements import is_sorted, ordering, shaped
 
 
 @pytest.mark.parametrize(

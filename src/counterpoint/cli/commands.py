@@ -57,7 +57,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
     },
     "Work": {
         "start": Command("work.claims", "Start a task yourself, or take it over"),
-        "check": Command("work.checking", "Run the checks of an item and keep signed receipts"),
+        "check": Command("work.claims", "Run the checks of an item and keep signed receipts"),
         "finish": Command("work.claims", "End a task that you have started"),
         "release": Command("work.claims", "Free a task, or all that a session holds, for others"),
         "unblock": Command("work.journal", "Resolve a blocker, or all blockers of an item"),

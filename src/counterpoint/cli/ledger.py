@@ -18,8 +18,8 @@ from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.trust import file_arguments
 from counterpoint.cli.trust.describe_keys import recoveries
 from counterpoint.cli.trust.describe_witnesses import present_witness, print_witnesses
-from counterpoint.cli.trust.epochs import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.erasing import redact_command
+from counterpoint.cli.trust.policy import epoch_command, present_epoch, print_epochs
 from counterpoint.cli.trust.quorum import cosign_command, present_quorum, print_quorum
 from counterpoint.cli.trust.tiles import write_tiles
 from counterpoint.cli.trust.trailers import trailer_command

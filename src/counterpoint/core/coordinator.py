@@ -44,14 +44,13 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.trust.erasing import Erasures
     from counterpoint.core.operations.trust.exports import Exports
     from counterpoint.core.operations.trust.joint_acts import JointActs
-    from counterpoint.core.operations.trust.keys import Keys
-    from counterpoint.core.operations.trust.people import People
+    from counterpoint.core.operations.trust.people import Keys, People
     from counterpoint.core.operations.trust.permitted import Permitted
     from counterpoint.core.operations.trust.signing import LedgerSigning
     from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
     from counterpoint.core.operations.trust.witnessing import WitnessChecks
     from counterpoint.core.operations.trust.writers import Writers
-    from counterpoint.core.operations.web.searching import SearchVerbs
+    from counterpoint.core.operations.web import SearchVerbs
 
 V = TypeVar("V")
 
@@ -136,7 +135,7 @@ class Core:
     @cached_property
     def keys(self) -> Keys:
         """Verbs for looking at the keys of people."""
-        from counterpoint.core.operations.trust.keys import Keys
+        from counterpoint.core.operations.trust.people import Keys
 
         return Keys(self._context)
 
@@ -325,7 +324,7 @@ class Core:
     @cached_property
     def searches(self) -> SearchVerbs:
         """Verbs that search the web."""
-        from counterpoint.core.operations.web.searching import SearchVerbs
+        from counterpoint.core.operations.web import SearchVerbs
 
         return SearchVerbs(self._context)
 

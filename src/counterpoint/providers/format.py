@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn, Protocol, cast
 
-from counterpoint.core.model.models.asking import Question, Stop, Tokens
+from counterpoint.core.model.models import Question, Stop, Tokens
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import ProviderBusy, ProviderFailed
 

@@ -19,10 +19,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from counterpoint.core.model.models.asking import ProviderKind
-from counterpoint.core.model.web.searching import SearcherKind
+from counterpoint.core.model.models import ProviderKind
+from counterpoint.core.model.web import SearcherKind
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.addresses import is_here
+from counterpoint.core.rules.models.providers import is_here
 from counterpoint.kernel.durable import make_folder
 from counterpoint.kernel.errors import InvalidInput, ProviderAway
 from counterpoint.kernel.places import provider_folder

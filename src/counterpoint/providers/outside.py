@@ -11,10 +11,7 @@ from counterpoint.core.model.trust.checking import Checking
 from counterpoint.providers.embedding.opening import AUTO
 
 if TYPE_CHECKING:
-    from counterpoint.core.ports.embedding import Embedder, Embeddings
-    from counterpoint.core.ports.fetching import Fetching
-    from counterpoint.core.ports.models import Models
-    from counterpoint.core.ports.searching import Searching
+    from counterpoint.core.ports.models import Embedder, Embeddings, Fetching, Models, Searching
 
 
 @dataclass(frozen=True, kw_only=True)

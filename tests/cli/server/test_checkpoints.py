@@ -15,7 +15,13 @@ import pytest
 
 from counterpoint import __version__
 from counterpoint.app import open_app
-from counterpoint.cli.server.checkpoints import AGAIN, LONG, MANY, Checkpoints, LedgerState
+from counterpoint.cli.server.background import (
+    CHECKPOINT_RETRY,
+    LONG,
+    MANY,
+    Checkpoints,
+    LedgerState,
+)
 from counterpoint.cli.server.serving import serve_sockets
 from counterpoint.core.ledger.offline import verify_any
 from counterpoint.core.model.drafts import Draft
@@ -158,7 +164,7 @@ def test_a_signer_that_is_away_is_asked_again_later(watch, caplog):
     state.chmod(0o700)
     watch.write()
     assert watch.looks() == 0
-    assert watch.looks(later=AGAIN) == 8
+    assert watch.looks(later=CHECKPOINT_RETRY) == 8
     watch.app.close()
 
 

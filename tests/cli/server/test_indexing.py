@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 
 from counterpoint.app import App, open_app
-from counterpoint.cli.server.indexing import TextIndexing
+from counterpoint.cli.server.background import TextIndexing
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.operations.finding import embedding
@@ -49,7 +49,7 @@ def test_a_thread_does_it_and_ends_with_the_server(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It looks by itself; whoever ends it waits for the slice under way."""
-    monkeypatch.setattr("counterpoint.cli.server.indexing.GLANCE", 0.001)
+    monkeypatch.setattr("counterpoint.cli.server.background.INDEX_INTERVAL", 0.001)
     indexing, core, kept = TextIndexing(), app.itself(), Event()
     core.overview.search("one", limit=5)
     known = app.ports.embedder()

@@ -14,8 +14,7 @@ import pytest
 from builders import open_repository
 from counterpoint.app import App, open_app
 from counterpoint.cli.checks.mirrored import look
-from counterpoint.cli.server.checkpoints import Checkpoints
-from counterpoint.cli.server.mirrors import Mirrors
+from counterpoint.cli.server.background import Checkpoints, Mirrors
 from counterpoint.core.model.filters import Edit
 from counterpoint.dialects.foundry.documents.operations import Importing
 from counterpoint.dialects.foundry.specs.operations import Specs
@@ -27,7 +26,7 @@ _WRITERS = """
 import os, sys, threading
 from pathlib import Path
 from counterpoint.app import Identity, open_app
-from counterpoint.cli.server.mirrors import Mirrors
+from counterpoint.cli.server.background import Mirrors
 from counterpoint.core.model.filters import Edit
 
 first, count = int(sys.argv[1]), int(sys.argv[2])
@@ -178,7 +177,7 @@ import gc, os, signal, sys, threading
 from pathlib import Path
 from counterpoint.app import Identity, open_app
 from counterpoint.cli.server.serving import serve
-from counterpoint.cli.server.mirrors import Mirrors
+from counterpoint.cli.server.background import Mirrors
 from counterpoint.core.model.filters import Edit
 
 def end():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from counterpoint.cli.main import run
-from counterpoint.cli.top import following
+from counterpoint.cli.top import view
 from counterpoint.cli.top.snapshot import HEADINGS
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
@@ -238,14 +238,14 @@ def test_a_terminal_that_cannot_be_shared_is_told(context):
 
 def test_a_ledger_that_cannot_be_read_is_told_until_it_can(on_view, monkeypatch):
     """The rows of before stay."""
-    read, away = following.read, [True]
+    read, away = view.read, [True]
 
     def sometimes(context: Any) -> Any:
         if away:
             raise Unavailable("the database is away", hint="Bring it back.")
         return read(context)
 
-    monkeypatch.setattr(following, "read", sometimes)
+    monkeypatch.setattr(view, "read", sometimes)
 
     async def play(view, pilot):
         await sees(view, pilot, "the database is away. Bring it back.")
@@ -258,8 +258,8 @@ def test_a_ledger_that_cannot_be_read_is_told_until_it_can(on_view, monkeypatch)
 
 def test_a_view_that_stops_reading_says_so(on_view, monkeypatch):
     """A fault of ours is no reason to show old rows in silence."""
-    monkeypatch.setattr(following, "read", lambda _: 1 // 0)
-    monkeypatch.setattr(following.threading, "excepthook", lambda _: None)
+    monkeypatch.setattr(view, "read", lambda _: 1 // 0)
+    monkeypatch.setattr(view.threading, "excepthook", lambda _: None)
 
     async def play(view, pilot):
         await sees(view, pilot, "has stopped reading the ledger")
@@ -276,7 +276,7 @@ def test_it_ends_with_q(on_view):
         assert screen_of(view)
 
     on_view(play)
-    assert "top" not in {one.name for one in following.threading.enumerate()}
+    assert "top" not in {one.name for one in view.threading.enumerate()}
 
 
 @pytest.mark.parametrize("words", [("top",), ("top", "--json")])
@@ -293,7 +293,6 @@ def test_without_its_library_it_says_how_to_install_it(ledger, on_terminal, monk
     for name in [one for one in sys.modules if one.partition(".")[0] == "textual"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "counterpoint.cli.top.view", raising=False)
-    monkeypatch.delitem(sys.modules, "counterpoint.cli.top.dialogs", raising=False)
     monkeypatch.setitem(sys.modules, "textual", None)
     _, err = on_terminal()
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)

@@ -14,7 +14,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.evidence import Command
 from counterpoint.core.model.filters import Check, Edit
 from counterpoint.core.model.journal import Receipt
-from counterpoint.core.model.models.asking import make_question
+from counterpoint.core.model.models import make_question
 from counterpoint.dialects.envelope import PEOPLE
 from counterpoint.kernel.errors import CommandNotAllowed, NotTrusted
 from fakes.scripted_models import ModelServer

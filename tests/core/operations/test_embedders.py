@@ -11,7 +11,7 @@ import pytest
 from counterpoint.app import App, open_app
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
-from counterpoint.core.model.models.uses import ModelUse
+from counterpoint.core.model.models import ModelUse
 from counterpoint.core.operations.finding import embedders, embedding
 from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.kernel.errors import (

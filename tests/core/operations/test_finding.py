@@ -14,7 +14,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.operations.finding import embedding, hits
-from counterpoint.core.rules.finding.hybrid import rank_hits
+from counterpoint.core.rules.fitting import rank_hits
 from counterpoint.providers.embedding.opening import open_embedder
 
 LABELLED = json.loads((Path(__file__).parent / "labelled" / "questions.json").read_text("utf-8"))

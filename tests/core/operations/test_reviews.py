@@ -9,7 +9,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ItemFilter, Judgment, Report
 from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.work import Gate
-from counterpoint.core.operations.recording.last_reads import LastReads
+from counterpoint.core.operations.recording.caches import LastReads
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import (

@@ -14,7 +14,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.drafting import remarks_of_new
 from counterpoint.core.rules.outline import dump, load
-from counterpoint.core.rules.planning import commands
+from counterpoint.core.rules.planning import attributes
 from counterpoint.core.rules.planning.markdown import parse_markdown
 from counterpoint.kernel.errors import MalformedDocument
 
@@ -150,7 +150,7 @@ def test_a_plan_is_read_with_all_its_parts():
         ("words", 1, "text before the `# Title` heading"),
         ("\n\nwords\nmore\n\nand more", 3, "text before the `# Title` heading"),
         ("# A\n" + outline.TEXT_LIMIT * "x", 1, "more than"),
-        (f"# A\n- verify: {commands.COMMAND_LIMIT * 'x'}x", 2, "longer than"),
+        (f"# A\n- verify: {attributes.COMMAND_LIMIT * 'x'}x", 2, "longer than"),
         ("- [ ] T", 1, "must come before its tasks"),
         ("## P", 1, "must come first"),
         ("# A\n# B", 2, "one `#` heading"),
@@ -240,14 +240,14 @@ def test_what_looks_like_an_attribute_or_a_task_is_told(text, line, words):
 
 def test_an_empty_command_is_named():
     """Quotes around nothing are an argument; nothing at all is not a command."""
-    assert commands.command_of("") == ((), "the command is empty")
-    assert commands.command_of("''") == (("",), "")
+    assert attributes.command_of("") == ((), "the command is empty")
+    assert attributes.command_of("''") == (("",), "")
 
 
 @pytest.mark.parametrize("command", ["grep '|' a", 'bash -c "a && b"', "x '>' y", "a ';' b"])
 def test_a_quoted_sign_needs_no_shell(command):
     """It is an argument like any other."""
-    assert commands.command_of(command)[1] == ""
+    assert attributes.command_of(command)[1] == ""
 
 
 def test_a_bullet_with_a_colon_is_text_unless_it_looks_like_an_attribute():
@@ -581,11 +581,11 @@ def test_a_part_without_a_task_is_told_of():
 )
 def test_what_only_a_shell_understands_is_refused_with_the_right_form(command, words):
     """In quotation marks or behind a backslash each is a letter, and is written back so."""
-    argv, problem = commands.command_of(command)
+    argv, problem = attributes.command_of(command)
     assert words in problem
     assert bool(problem) == bool(words)
     if argv:
-        assert commands.command_of(commands.command_line(argv)) == (argv, "")
+        assert attributes.command_of(attributes.command_line(argv)) == (argv, "")
 
 
 @pytest.mark.parametrize("area", ["/etc", "../x", "src/../../x", "~/x"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
-from counterpoint.core.model.models.uses import ModelUse
+from counterpoint.core.model.models import ModelUse
 from counterpoint.core.operations.models.spending import ProviderBreakers
 from counterpoint.core.ports.circuits import MOST_FAULTS, Breaker
 from counterpoint.dialects.foundry.research.asking import Overrides

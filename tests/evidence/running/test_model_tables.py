@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.models.configured import Modelling, SaidEmbedding
+from counterpoint.core.model.models import Modelling, SaidEmbedding
 from counterpoint.core.rules.trust.commands import loosened, models_loosened
 from counterpoint.evidence.running.configuration import load_checking
 from counterpoint.kernel.errors import MalformedDocument

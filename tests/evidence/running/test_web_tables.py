@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.web.configured import Browsing, SaidSearcher
+from counterpoint.core.model.web import Browsing, SaidSearcher
 from counterpoint.core.rules.trust.commands import is_trusted, loosened, web_loosened
 from counterpoint.evidence.running.configuration import load_checking
 from counterpoint.kernel.errors import MalformedDocument

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
-from counterpoint.core.model.models.asking import Question
-from counterpoint.core.model.web.pages import Page, PageLimits
+from counterpoint.core.model.models import Question
+from counterpoint.core.model.web import Page, PageLimits
 from counterpoint.core.ports.models import Listen
 from counterpoint.dialects.foundry.research.deep import Advancing
 from counterpoint.kernel.errors import ProviderRefused

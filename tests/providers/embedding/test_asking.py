@@ -9,12 +9,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.models.configured import (
-    EmbeddingKind,
-    Modelling,
-    SaidEmbedding,
-    SaidProvider,
-)
+from counterpoint.core.model.models import EmbeddingKind, Modelling, SaidEmbedding, SaidProvider
 from counterpoint.kernel.errors import (
     ProviderAway,
     ProviderBusy,

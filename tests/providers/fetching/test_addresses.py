@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.web.pages import PageLimits
+from counterpoint.core.model.web import PageLimits
 from counterpoint.kernel.errors import AddressRefused, InvalidInput, PageFailed
 from counterpoint.providers.web.fetching import PageFetcher, is_public, parse, refuse_place
 

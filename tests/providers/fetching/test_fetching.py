@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.web.pages import Page, PageLimits
+from counterpoint.core.model.web import Page, PageLimits
 from counterpoint.kernel.errors import (
     AddressRefused,
     CounterpointError,

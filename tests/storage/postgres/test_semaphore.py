@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from counterpoint.storage.postgres.semaphore import FairSemaphore
+from counterpoint.storage.postgres.pool import FairSemaphore
 
 
 def test_turns_come_in_the_order_they_were_asked_for():

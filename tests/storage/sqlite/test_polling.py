@@ -9,9 +9,8 @@ import time
 
 import pytest
 
-from counterpoint.storage.sqlite import polling
-from counterpoint.storage.sqlite.polling import PollingWaiters
-from counterpoint.storage.sqlite.store import SqliteStore
+from counterpoint.storage.sqlite import store as sqlite_store
+from counterpoint.storage.sqlite.store import PollingWaiters, SqliteStore
 
 PATIENCE = 10.0
 
@@ -107,8 +106,8 @@ def test_a_follower_misses_nothing_that_two_processes_write(store, path, entry):
 
 def test_a_commit_of_the_process_itself_needs_no_look(store, entry, monkeypatch):
     """However rarely it is looked."""
-    monkeypatch.setattr(polling, "SHORTEST_LOOK", PATIENCE * 3)
-    monkeypatch.setattr(polling, "LONGEST_LOOK", PATIENCE * 3)
+    monkeypatch.setattr(sqlite_store, "SHORTEST_LOOK", PATIENCE * 3)
+    monkeypatch.setattr(sqlite_store, "LONGEST_LOOK", PATIENCE * 3)
     threads, heard = waiting(store, -1, 3)
     end = time.monotonic() + PATIENCE
     while store._polling is None and time.monotonic() < end:
@@ -144,8 +143,8 @@ def test_nobody_looks_while_nobody_waits(store, entry):
 
 def test_looks_become_rarer_while_nothing_happens(monkeypatch):
     """The pause grows to its longest, whoever waits."""
-    monkeypatch.setattr(polling, "SHORTEST_LOOK", 0.001)
-    monkeypatch.setattr(polling, "LONGEST_LOOK", 0.02)
+    monkeypatch.setattr(sqlite_store, "SHORTEST_LOOK", 0.001)
+    monkeypatch.setattr(sqlite_store, "LONGEST_LOOK", 0.02)
     looks: list[float] = []
 
     def look() -> int:
@@ -160,7 +159,7 @@ def test_looks_become_rarer_while_nothing_happens(monkeypatch):
 
 def test_another_one_looks_when_one_leaves(monkeypatch):
     """A wait that ends early passes the duty on."""
-    monkeypatch.setattr(polling, "LONGEST_LOOK", 0.01)
+    monkeypatch.setattr(sqlite_store, "LONGEST_LOOK", 0.01)
     version = [1]
     there = threading.Event()
     waited = PollingWaiters(lambda: lambda: version[0])

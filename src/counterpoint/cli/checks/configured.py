@@ -15,11 +15,11 @@ from typing import Final
 
 from counterpoint.app import App
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.models.configured import DAY_LIMIT_MICROS, Modelling
+from counterpoint.core.model.models import DAY_LIMIT_MICROS, Modelling
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.model.web.configured import STUDY_LIMIT_MICROS, Browsing
+from counterpoint.core.model.web import STUDY_LIMIT_MICROS, Browsing
 from counterpoint.core.model.work import Project
-from counterpoint.core.rules.models.limits import dollars
+from counterpoint.core.rules.models.providers import dollars
 from counterpoint.core.rules.trust.commands import loosened, takes_any
 from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.running.configuration import NAME, load_checking, read_text

@@ -1,5 +1,10 @@
-"""Setting a project up, and undoing that: ledger, clients, a section in AGENTS.md.
+"""The command `init`.
 
+Finds the commands that test and check a project, from its files.
+Nothing is run to find out. `*` stands where words may follow: of what runs the project's own code anyway. Of a Makefile and of the
+scripts of a package only the plain targets are taken, since words after those could be programs.
+
+Setting a project up, and undoing that: ledger, clients, a section in AGENTS.md.
 Files of others are edited in place, never written anew: entries that are not ours stay byte for
 byte. What cannot be edited so is shown, to be done by hand. An entry of ours that names a program
 that is there is left as its owner made it. What is written is the same for everybody who has the file: a shared file names
@@ -9,20 +14,21 @@ that is there is left as its owner made it. What is written is the same for ever
 from __future__ import annotations
 
 import difflib
+import json
+import re
 import shlex
 import shutil
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from counterpoint.app import App
+from counterpoint.app import NOUNS, App
 from counterpoint.cli.checks.configured import trust_text
-from counterpoint.cli.clients.beginning import begin_anew
-from counterpoint.cli.clients.detecting import detect
 from counterpoint.cli.clients.edits import (
     Setup,
     by_file,
@@ -40,13 +46,91 @@ from counterpoint.cli.phrases import HOW_APART
 from counterpoint.core.rules.trust.commands import ELSEWHERE
 from counterpoint.dialects.registry import names as dialects
 from counterpoint.dialects.registry import surface as surface_of
-from counterpoint.evidence.places import check_state
+from counterpoint.evidence.places import check_state, open_folder
 from counterpoint.evidence.running.configuration import NAME, TABLE, read_checking
 from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.durable import sync
 from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, MalformedDocument
 from counterpoint.kernel.listing_cache import find_listing
-from counterpoint.kernel.places import DATABASE, find_git_fault, find_service, hint_in_bare
+from counterpoint.kernel.places import DATABASE, FOLDER, find_git_fault, find_service, hint_in_bare
 from counterpoint.kernel.plurals import counted
+from counterpoint.storage.sqlite.store import fresh_file
+
+_LARGEST: Final = 1_000_000
+_NAMED: Final = ("test", "lint", "check", "typecheck")
+_TARGET: Final = re.compile(r"^([\w-]+)[ \t]*:(?!=)", re.MULTILINE)
+_LOCKS: Final = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun"}
+_PYTHON: Final = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", "requirements-dev.txt")
+
+Words = tuple[str, ...]
+
+
+def detect(tree: Path) -> list[Words]:
+    """Return the commands that the files of a project propose."""
+    python = "\n".join(_text(tree / name) for name in _PYTHON)
+    commands: list[Words] = []
+    if "pytest" in python or (tree / "pytest.ini").exists():
+        commands += [("pytest", "*"), ("python", "-m", "pytest", "*")]
+    if "ruff" in python:
+        commands += [("ruff", "check", "*"), ("ruff", "format", "--check", "*")]
+    commands += _scripts(tree)
+    targets = dict.fromkeys(_TARGET.findall(_text(tree / "Makefile")))
+    commands += [("make", name) for name in targets if name in _NAMED]
+    if (tree / "Cargo.toml").exists():
+        commands += [("cargo", "test", "*"), ("cargo", "clippy", "*")]
+    if (tree / "go.mod").exists():
+        commands += [("go", "test", "*"), ("go", "vet", "*")]
+    return commands
+
+
+def _scripts(tree: Path) -> list[Words]:
+    """Return what a package's scripts of the usual names are run by."""
+    scripts: Any = {}
+    with suppress(ValueError, AttributeError):
+        scripts = json.loads(_text(tree / "package.json")).get("scripts", {})
+    runner = next((name for lock, name in _LOCKS.items() if (tree / lock).exists()), "npm")
+    return [
+        (runner, "run", name) for name in _NAMED if isinstance(scripts, dict) and name in scripts
+    ]
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file; empty if it cannot be read as one."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST).decode()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def begin_anew(app: App, out: Output, reason: str) -> None:
+    """Begin a ledger where another one was: an epoch names what is gone, here and with the signer.
+
+    Forbidden to an agent, InvalidInput without a reason, Conflict where nothing is missing. What is refused leaves nothing.
+    """
+    refusal = app.past.gone() if app.past is not None else None
+    if app.past is None or refusal is None:
+        raise Conflict("no ledger is missing here", hint="Leave `--new-ledger` and `--reason` out.")
+    gone = app.past.missing()
+    if not reason.strip():
+        raise InvalidInput("a new ledger has a reason", hint="Say why with `--reason TEXT`.")
+    if app.folder.name == FOLDER:
+        open_folder(app.folder)
+    app.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with fresh_file(app.database, NOUNS) as store:
+        anew = replace(app, begins_anew=True)
+        anew.store = store
+        anew.person().signing.open_epoch(f"{reason.strip()}. Before: {refusal.message}")
+        # A log that the other one left would be taken for that of this one.
+        for part in ("-wal", "-shm"):
+            old_log = app.database.with_name(f"{app.database.name}{part}")
+            if old_log.exists():
+                old_log.rename(old_log.with_name(f"{old_log.name}.left-{anew.clock.now()}"))
+        # Before the database has its name: a cut of power must not leave the log beside it.
+        sync(app.folder)
+    app.past.forget(gone, reason.strip(), app.clock.now())
+    out.line("It is a new ledger: an epoch in it names what was here before, and why that is gone.")
+
 
 _ABSENT: Final = (
     f"`{SERVER}` is not on the PATH here, and that is the name by which clients start it, on every machine of a team. Install"

@@ -11,9 +11,9 @@ from time import monotonic
 from counterpoint.app import open_app
 from counterpoint.cli.demo.display import open_screen
 from counterpoint.cli.demo.processes import AgentProcesses
+from counterpoint.cli.demo.report import DemoResult, faults_of, history_of, prove, tree_of
 from counterpoint.cli.demo.repository import MAIN, child_environ, create_repository
 from counterpoint.cli.demo.scenario import Scenario
-from counterpoint.cli.demo.summary import DemoResult, faults_of, history_of, prove, tree_of
 from counterpoint.cli.output import Output
 from counterpoint.cli.server.serving import end_server
 from counterpoint.core.model.identity import Connection

@@ -10,9 +10,9 @@ import click
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.trust import signing
-from counterpoint.core.model.models.asking import Provider, make_question
-from counterpoint.core.model.web.searching import Search, Searcher
-from counterpoint.core.rules.models.limits import dollars
+from counterpoint.core.model.models import Provider, make_question
+from counterpoint.core.model.web import Search, Searcher
+from counterpoint.core.rules.models.providers import dollars
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import Forbidden, NotFound, ProviderAway
 from counterpoint.kernel.plurals import counted

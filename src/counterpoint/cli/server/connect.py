@@ -14,7 +14,7 @@ import click
 from counterpoint.cli.context import open_here
 from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.output import Output, one_line, output_for
-from counterpoint.cli.server.checkpoints import Checkpoints
+from counterpoint.cli.server.background import Checkpoints
 from counterpoint.cli.server.serving import Connection, served_connection
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call

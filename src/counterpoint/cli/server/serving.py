@@ -22,7 +22,7 @@ from socket import gethostname
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterpoint.app import App, Identity, open_app
-from counterpoint.cli.server.checkpoints import Checkpoints
+from counterpoint.cli.server.background import Checkpoints
 from counterpoint.cli.server.events import ReceivedEvent, peer_of
 from counterpoint.core.model.identity import Attested, Peer
 from counterpoint.core.model.presence import ProcessMark

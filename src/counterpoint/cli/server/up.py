@@ -1,5 +1,6 @@
-"""The server in the foreground: HTTP for callers elsewhere, the socket for relays.
+"""The command `up`: who is let in, and on which addresses.
 
+The server in the foreground: HTTP for callers elsewhere, the socket for relays.
 Standard error gets one JSON object a line: `listening` with its addresses, `request` for each request,
 `log` for what the program has to say, `ended`. None of them has a token or an argument in it.
 """
@@ -19,6 +20,8 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hmac import compare_digest
+from ipaddress import ip_address
+from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
 
@@ -30,16 +33,8 @@ from counterpoint.app import App, Identity
 from counterpoint.cli.context import open_here, project_options, require
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.present import present_entry
-from counterpoint.cli.server.admitting import (
-    has_tokens,
-    open_issuer,
-    open_local,
-    own_names,
-    refuse_open_doors,
-)
-from counterpoint.cli.server.checkpoints import Checkpoints
+from counterpoint.cli.server.background import Checkpoints
 from counterpoint.cli.server.connect import surface_named
-from counterpoint.cli.server.listening import listen_for
 from counterpoint.cli.server.serving import SHARING, WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Bearer, Principal, Token, Usage
@@ -52,7 +47,7 @@ from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.processes import boot
 from counterpoint.evidence.trust.addresses import is_own_address
-from counterpoint.evidence.trust.local_token import LocalToken
+from counterpoint.evidence.trust.local_token import LocalToken, local_token
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
 from counterpoint.kernel.ids import RandomMint
@@ -63,13 +58,94 @@ from counterpoint.protocol.http.access_log import AccessLogLine
 from counterpoint.protocol.http.app import Gauges, HttpApp, ServerConfig
 from counterpoint.protocol.http.events import Events, SentEvent
 from counterpoint.protocol.http.grants import Grant
-from counterpoint.protocol.http.guards import SESSION_HEADER, Hosts
-from counterpoint.protocol.http.oauth import Issuer, spare_name
-from counterpoint.protocol.http.serving import Listener
+from counterpoint.protocol.http.guards import LOOPBACK, SESSION_HEADER, Hosts
+from counterpoint.protocol.http.oauth import Issuer, KeySet, spare_name
+from counterpoint.protocol.http.serving import Listener, listen
 from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.surface import Caller
 from counterpoint.protocol.workers import Workers
 from counterpoint.settings import Settings
+
+
+def listen_for(database: Path, host: str, port: int, *, replace: bool) -> list[socket.socket]:
+    """Return sockets that listen; Unavailable. replace: a server of this ledger ends if something has the address."""
+    try:
+        return listen(host, port)
+    except Unavailable as fault:
+        server = find_rendezvous(database).ask("status")
+        if not server:
+            raise
+        if not replace:
+            raise Unavailable(
+                fault.message,
+                hint=f"A server of this ledger runs (process {server['pid']}): `counterpoint up --replace` takes its place,"
+                " `counterpoint down` ends it. If another program has the port, choose another.",
+            ) from fault
+        end_server(database)
+        return listen(host, port)
+
+
+def open_issuer(issuer: str | None, audience: str | None, jwks: str | None) -> Issuer | None:
+    """Return the OAuth server that options name, if they name one; wrong usage."""
+    options = (issuer, audience, jwks)
+    if not any(options):
+        return None
+    if not (issuer and audience and jwks):
+        raise click.UsageError("--oauth-issuer, --oauth-audience and --jwks go together.")
+    keys = KeySet(jwks)
+    return Issuer(name=issuer, audience=audience, keys=keys)
+
+
+def has_tokens(app: App) -> bool:
+    """Return whether the ledger has a token that somebody can use now."""
+    now, core = app.clock.now(), app.itself()
+    return core.projects.is_trusted_here() and any(
+        access.is_in_force(token, now) for token in core.tokens.list()
+    )
+
+
+def refuse_open_doors(host: str, names: tuple[str, ...], *, is_open: bool) -> None:
+    """Refuse to be reached from elsewhere while nobody there could come in; wrong usage."""
+    if is_open or (_is_near(host) and not names):
+        return
+    how = f"{host} can be reached" if not names else f"under the name {names[0]} it can be reached"
+    raise click.UsageError(
+        f"{how} from other machines, and nothing says who may come in."
+        " Make a token with `counterpoint token create NAME`, or name an OAuth server with"
+        " --oauth-issuer, --oauth-audience and --jwks."
+    )
+
+
+def open_local(app: App, *, is_needed: bool) -> LocalToken | None:
+    """Return the token of this account, made unless it is there; Unavailable where nobody else could come in."""
+    token = local_token(app.environ, app.place, app.project)
+    try:
+        token.make()
+    except Unavailable:
+        if is_needed:
+            raise
+        return None
+    return token
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def own_names(host: str) -> tuple[str, ...]:
+    """Return the names this server goes by: this machine's, and the address it was given."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        own = [host]
+    else:
+        name = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004 -- the version of the protocol
+        own = [] if address.is_unspecified else [name]
+    return tuple(dict.fromkeys([*LOOPBACK, *own]))
+
 
 PORT: Final = 8765
 NOBODY: Final = "agent"

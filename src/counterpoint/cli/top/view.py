@@ -1,5 +1,14 @@
-"""Draws the panes of the live view, and handles its keys.
+"""The live view: what it shows, follows and lets people do.
 
+Runs what a person decides in the live view as the command of that name.
+Rule: nothing is decided here. The words of a command go to the command line itself, which asks, signs, refuses
+and records as it does for whoever types them.
+
+Follows the ledger in a thread for the live view.
+The thread sleeps in the store until somebody commits, so that nothing is read while nothing happens; leases are looked at
+again after a while. What cannot be read is told, and tried again: a database that is away comes back by itself.
+
+Draws the panes of the live view, and handles its keys.
 Rules: (1) what agents wrote is data: cells are texts without markup, in which control characters are shown; (2) the view writes
 nothing itself (acting.py); (3) at 80 columns one pane is shown above the latest events, with more room all of them; (4) a row that
 was chosen stays chosen while rows come and go.
@@ -7,24 +16,238 @@ was chosen stays chosen while rows come and go.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Final, cast
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import field, replace
+from typing import ClassVar, Final, NamedTuple, TextIO, cast
 
+import click
 from rich.text import Text
 from textual import on
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
-from textual.containers import Container
+from textual.containers import Container, Vertical, VerticalScroll
 from textual.message import Message
+from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Input, Static
 
 from counterpoint.cli.context import CommandContext
-from counterpoint.cli.output import style_of, visible, width
-from counterpoint.cli.top.acting import ACTS, RunCommand, run_in_terminal, words_of
-from counterpoint.cli.top.detail import text_of
-from counterpoint.cli.top.dialogs import HELP, AskScreen, TextScreen
-from counterpoint.cli.top.following import ProjectWatch
-from counterpoint.cli.top.snapshot import HEADINGS, Row, Snapshot
+from counterpoint.cli.output import Output, output_for, style_of, visible, width
+from counterpoint.cli.phrases import PHRASES
+from counterpoint.cli.top.snapshot import HEADINGS, Row, Snapshot, read
+from counterpoint.cli.work.show import show
+from counterpoint.kernel.errors import CounterpointError
+from counterpoint.kernel.frozen import frozen
+
+
+class Act(NamedTuple):
+    """A command that takes an id and a reason. asks: what the person is asked; needs: whether a reason must be given."""
+
+    asks: str
+    needs: bool
+
+
+ACTS: Final[Mapping[str, Act]] = {
+    "approve": Act("Why? It is kept; empty: approved", needs=False),
+    "reject": Act("Why is it sent back? Its worker is told, and it is kept", needs=True),
+    "release": Act("Why? It is kept; its holder is told by whom it was freed", needs=False),
+    "unblock": Act("What resolved it? It is kept", needs=False),
+}
+"""What can be decided, by the names of the commands."""
+
+RunCommand = Callable[[Sequence[str]], int]
+"""Runs one command in a terminal; answers its exit code."""
+
+
+def words_of(name: str, id_: str, reason: str, where: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a command as they are typed. where: the options that name the ledger."""
+    # Joined by `=`, and behind `--`: what was typed or comes from an agent is never an option.
+    options = (f"--reason={reason}",) if reason else ()
+    return (name, *options, *where, "--", id_)
+
+
+def run_in_terminal(words: Sequence[str]) -> int:
+    """Run a command where the view was, and leave what it said until the person has read it."""
+    from counterpoint.cli.main import run
+
+    out = output_for()
+    out.line(f"$ counterpoint {' '.join(map(visible, words))}", style="bold")
+    code = run(words)
+    out.line()
+    # A whole line, not one key: what is typed before the terminal listens to single keys would be thrown away.
+    with suppress(click.Abort):
+        click.prompt(
+            "Press Enter to go back to the view", default="", show_default=False, prompt_suffix=""
+        )
+    return code
+
+
+@frozen
+class _Kept(Output):
+    """An output that keeps its lines."""
+
+    lines: list[str] = field(default_factory=list[str])
+
+    def _say(
+        self, text: str, style: str, stream: TextIO, *, colour: bool, is_exact: bool = False
+    ) -> None:
+        del style, stream, colour, is_exact
+        self.lines.append(visible(text))
+
+
+def text_of(context: CommandContext, id_: str) -> str:
+    """Return all that `show` says of an id, or why it says nothing."""
+    buffer = _Kept()
+    try:
+        show(replace(context, out=buffer), id_, whole=False)
+    except CounterpointError as refusal:
+        buffer.line(f"{refusal.message}. {refusal.hint_in(PHRASES)}")
+    return "\n".join(buffer.lines)
+
+
+HELP: Final = """\
+1 to 5, Tab   go to a pane; where there is room all are shown
+Up, Down      choose a row
+Enter         show what the row is about, whole
+a             approve work that was handed in, or a start
+x             reject work, with what to mend
+r             free a task, or all that a session holds
+u             resolve a blocker
+/             show only rows with these words; Esc shows all again
+q             leave
+
+Decisions are those of the commands `approve`, `reject`, `release` and `unblock`: the view makes room for
+them, they ask for your passphrase where you have a key, and the view comes back.
+Dates and leases are read again whenever something is written, and every ten seconds."""
+
+
+class TextScreen(ModalScreen[None]):
+    """A text to be read; nothing in it is markup."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "dismiss", "Back", show=True),
+    ]
+
+    def __init__(self, title: str, text: str) -> None:
+        """Prepare. text: as it is shown, line by line."""
+        super().__init__()
+        self._title, self._text = title, text
+
+    def compose(self) -> ComposeResult:
+        """Build the screen."""
+        with Vertical(classes="window"):
+            yield Static(visible(self._title), classes="title", markup=False)
+            with VerticalScroll(classes="text"):
+                yield Static(self._text, id="text", markup=False)
+            yield Footer()
+
+    def on_mount(self) -> None:
+        """Let the arrows scroll the text at once."""
+        self.query_one(VerticalScroll).focus()
+
+
+class AskScreen(ModalScreen[str | None]):
+    """A question with one line for the answer: None if nobody wants to go on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave it as it is")]
+
+    def __init__(self, title: str, about: str, asks: str, *, needs: bool) -> None:
+        """Prepare. about: what is decided on; asks: what the line is for; needs: whether it may not be empty."""
+        super().__init__()
+        self._title, self._about, self._asks, self._needs = title, about, asks, needs
+
+    def compose(self) -> ComposeResult:
+        """Build the screen."""
+        with Vertical(classes="window question"):
+            yield Static(visible(self._title), classes="title", markup=False)
+            yield Static(self._about, markup=False)
+            yield Static(self._asks, classes="asks", markup=False)
+            yield Input(id="answer")
+            yield Footer()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the answer, unless one is needed and there is none."""
+        event.stop()
+        answer = event.value.strip()
+        if answer or not self._needs:
+            self.dismiss(answer)
+            return
+        self.notify("A reason is needed.", severity="warning", markup=False)
+
+    def action_leave(self) -> None:
+        """Decide nothing."""
+        self.dismiss(None)
+
+
+_SLICE: Final = 1.0
+"""Seconds that one wait lasts at most: so long the end of the view waits for the thread."""
+_SLICES: Final = 10
+"""Waits after which leases and connections are looked at again although nothing was written."""
+_PAUSE: Final = 0.2
+"""Seconds between two looks at a ledger in which much happens."""
+_AGAIN: Final = 2.0
+"""Seconds until what could not be read is tried again."""
+
+_STOPPED: Final = "The view has stopped reading the ledger: leave it with q, and start it again."
+
+
+class ProjectWatch:
+    """A thread that reads the project whenever its ledger grows."""
+
+    def __init__(
+        self,
+        context: CommandContext,
+        seen: Callable[[Snapshot], object],
+        lost: Callable[[str], object],
+    ) -> None:
+        """Prepare. seen: told each snapshot; lost: told in words why there is none. Both are called in the thread."""
+        self._context, self._seen, self._lost = context, seen, lost
+        self._ended, self._asked = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="top", daemon=True)
+
+    def begin(self) -> None:
+        """Begin to follow."""
+        self._thread.start()
+
+    def look(self) -> None:
+        """Have the project read again soon: something was done here."""
+        self._asked.set()
+
+    def end(self) -> None:
+        """End the thread, and wait for that."""
+        self._ended.set()
+        self._asked.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _follow(self) -> None:
+        try:
+            while not self._ended.is_set():
+                self._look()
+        finally:
+            if not self._ended.is_set():
+                self._lost(_STOPPED)
+
+    def _look(self) -> None:
+        """Read the project once, and wait until that is worth while again."""
+        self._asked.clear()
+        try:
+            snapshot = read(self._context)
+            self._seen(snapshot)
+            self._wait(snapshot.last)
+        except CounterpointError as fault:
+            self._lost(f"{fault.message}. {fault.hint_in(PHRASES)}")
+            self._ended.wait(_AGAIN)
+
+    def _wait(self, last: int) -> None:
+        """Wait until the ledger has more than this, or something else asks for a look."""
+        core = self._context.core
+        for _ in range(_SLICES):
+            if self._asked.is_set() or core.feed.entries(last, 1, _SLICE):
+                break
+        self._ended.wait(_PAUSE)
+
 
 _TITLES: Final = {
     "waiting": "Waiting",

@@ -32,7 +32,7 @@ from counterpoint.cli.trust.signing import has_terminal
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.work import Project
-from counterpoint.core.rules.planning.commands import command_of
+from counterpoint.core.rules.planning.attributes import command_of
 from counterpoint.core.rules.trust.commands import ELSEWHERE
 from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.running.configuration import NAME, TABLE, load_checking, read_text

@@ -242,12 +242,7 @@ def describe_joint_acts(core: Core) -> tuple[Json, list[Due]]:
     """Return what is said of acts that several people sign, and what of them waits; loaded where a project ever asked for it."""
     if not core.overview.has_happened("signers.changed"):
         return None, []
-    from counterpoint.cli.trust.joint import (
-        command_of,
-        open_proposals,
-        present_proposal,
-        said_of,
-    )
+    from counterpoint.cli.trust.signing import command_of, open_proposals, present_proposal, said_of
 
     answer = open_proposals(core)
     if answer is None:

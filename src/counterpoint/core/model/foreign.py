@@ -45,7 +45,7 @@ class ForeignItem:
     parent, needs: such ids; no parent: the root. state: in our words. said: in theirs.
     is_phase: whether it only holds others. checks, approval, review, artifact, profile: as in a plan (core/model/drafts.py). facts: what has no place here, and is kept beside it: dates, addresses.
     where: its place in the source, for what is said of it. naming: what the id was made of; one that is made of a title, or of a number
-    that counts lines, says nothing of which item is meant when the source comes again (core/rules/planning/renaming.py).
+    that counts lines, says nothing of which item is meant when the source comes again (core/rules/planning/matching.py).
     """
 
     id: str

@@ -35,12 +35,19 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.readiness import exclude_relaxed, judge_item, offers
 from counterpoint.core.operations.recording.authority import caller_authority, refusal
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.connection_sessions import may_have, take_parts
+from counterpoint.core.operations.recording.connection_sessions import (
+    live_claims,
+    may_have,
+    take_parts,
+)
 from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.handover import (
+    GIVEN_UP,
     RELEASED,
+    TAKEN_OVER,
     ending_of,
+    list_news,
     make_claim,
     make_start_point,
     release_at,
@@ -49,13 +56,7 @@ from counterpoint.core.operations.recording.handover import (
 )
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.leases import due_at, extend_lease
-from counterpoint.core.operations.recording.meanwhile import (
-    GIVEN_UP,
-    TAKEN_OVER,
-    list_news,
-)
 from counterpoint.core.operations.recording.moves import bump_version, follow, give_back
-from counterpoint.core.operations.recording.resumable_sessions import live_claims
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import held_until, holder_of, prove

@@ -32,12 +32,12 @@ from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.documents import Chunk, cut, extract, from_pages, is_pdf, suffix_of
-from counterpoint.core.rules.finding.hybrid import rank_hits
 from counterpoint.core.rules.fitting import (
     CANDIDATES,
     Excerpt,
     asked_words,
     drop_common_words,
+    rank_hits,
     score_excerpts,
 )
 from counterpoint.kernel.acts import Act

@@ -11,8 +11,7 @@ from counterpoint.core.model.filters import Edit, ItemFilter
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Area, Criterion, Gate, Item, Project
 from counterpoint.core.operations.claims import refuse_held
-from counterpoint.core.operations.closing.dropping import drop
-from counterpoint.core.operations.closing.ending import Ender, carry_on, may_thin
+from counterpoint.core.operations.closing.ending import Ender, carry_on, drop, may_thin
 from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import refuse_open_children
@@ -27,7 +26,6 @@ from counterpoint.core.operations.recording.facets import (
     relabel,
     set_attributes,
 )
-from counterpoint.core.operations.recording.guards import refuse_unguarded
 from counterpoint.core.operations.recording.links import (
     AT_ONCE,
     depend,
@@ -41,6 +39,7 @@ from counterpoint.core.operations.recording.moves import (
     bump_version,
     close_when_done,
     move,
+    refuse_unguarded,
     settle,
     wake,
 )

@@ -37,14 +37,14 @@ from counterpoint.core.model.work import (
 )
 from counterpoint.core.operations.auditing.ahead import ahead_of
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import item_named, labels_of, value_of
-from counterpoint.core.operations.recording.holders import Holders
-from counterpoint.core.operations.recording.resumable_sessions import (
+from counterpoint.core.operations.recording.connection_sessions import (
     last_handoff,
     list_resumable_sessions,
     live_claims,
 )
+from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.facets import item_named, labels_of, value_of
+from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.trust.awaiting import rejections
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.fitting import asked_words, drop_common_words, fold, nearness

@@ -27,7 +27,7 @@ from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import outline
 from counterpoint.core.rules.drafting import PlannedItem, faults_of, plan_of
 from counterpoint.core.rules.planning.deadlock import deadlocks
-from counterpoint.core.rules.templating import filling, listing
+from counterpoint.core.rules.templating import filling
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
@@ -55,9 +55,9 @@ class Plans:
 
     def _entry(self, name: str) -> TemplateEntry:
         try:
-            return listing.entry(self._context.ports.library.template(name))
+            return filling.entry(self._context.ports.library.template(name))
         except (InvalidInput, NotFound) as fault:
-            return listing.unread(name, fault.message)
+            return filling.unread(name, fault.message)
 
     def filled(
         self, slug: str, values: Mapping[str, Json], title: str = "", *, gated: bool = True

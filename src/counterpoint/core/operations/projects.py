@@ -25,9 +25,8 @@ from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.operations.recording.unallowed import is_trusted_here, why_not_trusted
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.trust.callers import PEOPLE
+from counterpoint.core.rules.trust.callers import PEOPLE, may_ask_for
 from counterpoint.core.rules.trust.commands import loosened
-from counterpoint.core.rules.trust.independence import may_ask_for
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Forbidden, InvalidInput

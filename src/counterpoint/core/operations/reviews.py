@@ -51,7 +51,7 @@ from counterpoint.core.operations.trust.awaiting import rejected_before, rejecti
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.drafting import TITLE_LIMIT
 from counterpoint.core.rules.evidence import files_text
-from counterpoint.core.rules.trust.verdicts import refuse_stale, refuse_unseen
+from counterpoint.core.rules.trust.callers import refuse_stale, refuse_unseen
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import (

@@ -36,18 +36,14 @@ from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.connection_sessions import (
     ask_again,
     current_session,
+    last_handoff,
+    live_claims,
     may_have,
     take_parts,
 )
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import note_part
-from counterpoint.core.operations.recording.handover import (
-    close,
-    leave,
-    refuse_loss,
-    take_over,
-)
-from counterpoint.core.operations.recording.resumable_sessions import last_handoff, live_claims
+from counterpoint.core.operations.recording.handover import close, leave, refuse_loss, take_over
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.claims import principal_id_of

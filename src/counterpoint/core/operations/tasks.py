@@ -23,12 +23,12 @@ from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import contribute
-from counterpoint.core.operations.recording.guards import refuse_unguarded
 from counterpoint.core.operations.recording.moves import (
     give_back,
     move,
     refuse_blocked,
     refuse_closed_gates,
+    refuse_unguarded,
 )
 from counterpoint.core.operations.recording.shared_tree import compare_shared
 from counterpoint.core.operations.recording.unallowed import find_trusted

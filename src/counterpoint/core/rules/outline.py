@@ -43,12 +43,9 @@ from collections.abc import Collection, Iterable
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.work import DEFAULT_PRIORITY, Kind
-from counterpoint.core.rules.planning.attributes import ATTRIBUTES, PHASE
-from counterpoint.core.rules.planning.commands import command_line
+from counterpoint.core.rules.planning.attributes import ATTRIBUTES, PHASE, command_line, is_bare
 from counterpoint.core.rules.planning.markdown import escape_comments
-from counterpoint.core.rules.planning.parts import is_bare
-from counterpoint.core.rules.planning.reading import PlanReader, Read
-from counterpoint.core.rules.planning.structure import name_at, plain
+from counterpoint.core.rules.planning.reading import PlanReader, Read, name_at, plain
 from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.kernel.matching.expressions import expression
 

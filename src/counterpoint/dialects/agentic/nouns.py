@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal, get_args
 
 from counterpoint.core.model.answers import Standing
 from counterpoint.core.model.lifecycles import Lifecycle
-from counterpoint.core.model.models.asking import Stop
+from counterpoint.core.model.models import Stop
 from counterpoint.core.model.rows import (
     Agent,
     Id,

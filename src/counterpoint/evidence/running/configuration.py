@@ -28,9 +28,9 @@ import os
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
-from counterpoint.core.model.models.configured import Modelling
+from counterpoint.core.model.models import Modelling
 from counterpoint.core.model.trust.checking import CONFIGURATION, KEYS, Checking, Sandboxing, is_key
-from counterpoint.core.model.web.configured import Browsing
+from counterpoint.core.model.web import Browsing
 from counterpoint.kernel.errors import MalformedDocument
 
 NAME: Final = CONFIGURATION

@@ -28,13 +28,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, cast, get_args
 
-from counterpoint.core.model.models.asking import ProviderKind
-from counterpoint.core.model.models.configured import (
+from counterpoint.core.model.models import (
     CACHE_SECONDS,
     DAY_LIMIT_MICROS,
     EmbeddingKind,
     Modelling,
     Price,
+    ProviderKind,
     SaidEmbedding,
     SaidProvider,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-from counterpoint.core.rules.models.addresses import is_here
+from counterpoint.core.rules.models.providers import is_here
 
 MOST_DOLLARS: Final = 1_000_000
 MANY: Final = 50

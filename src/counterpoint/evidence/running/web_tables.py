@@ -22,8 +22,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, cast, get_args
 
-from counterpoint.core.model.web.configured import STUDY_LIMIT_MICROS, Browsing, SaidSearcher
-from counterpoint.core.model.web.searching import SearcherKind
+from counterpoint.core.model.web import STUDY_LIMIT_MICROS, Browsing, SaidSearcher, SearcherKind
 from counterpoint.evidence.running.tables import (
     MOST_DOLLARS,
     Table,

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, Final, cast
 
-from counterpoint.core.model.models.asking import Answer, Question, Tokens
+from counterpoint.core.model.models import Answer, Question, Tokens
 from counterpoint.core.model.runs import NOT_TOLD
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.secrets import mask

@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from counterpoint.core.model.models.asking import Question, Stop, Tokens
+from counterpoint.core.model.models import Question, Stop, Tokens
 from counterpoint.kernel.canonical import Json
 from counterpoint.providers.format import Draft, count, fail, rows, table, words
 

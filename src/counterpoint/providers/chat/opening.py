@@ -7,11 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from counterpoint.core.model.models.asking import Answer, Provider, ProviderKind, Question
-from counterpoint.core.model.models.configured import Modelling, SaidProvider
+from counterpoint.core.model.models import (
+    Answer,
+    Modelling,
+    Provider,
+    ProviderKind,
+    Question,
+    SaidProvider,
+)
 from counterpoint.core.model.runs import NOT_TOLD
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.addresses import is_here
+from counterpoint.core.rules.models.providers import is_here
 from counterpoint.kernel.errors import ProviderBusy, ProviderRefused
 from counterpoint.providers.chat.commands import CommandLine
 from counterpoint.providers.chat.formats import ChatCompletions, Gemini, Messages, Responses

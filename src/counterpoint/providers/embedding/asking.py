@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from counterpoint.core.model.models.asking import Provider, ProviderKind
-from counterpoint.core.model.models.configured import EmbeddingKind, Modelling, SaidEmbedding
-from counterpoint.core.ports.embedding import Embedded
-from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.addresses import is_here
+from counterpoint.core.model.models import (
+    EmbeddingKind,
+    Modelling,
+    Provider,
+    ProviderKind,
+    SaidEmbedding,
+)
+from counterpoint.core.ports.models import Embedded, Listen
+from counterpoint.core.rules.models.providers import is_here
 from counterpoint.kernel.errors import NotFound, ProviderFailed
 from counterpoint.providers.chat.opening import NO_MODEL, ConfiguredProviders
 from counterpoint.providers.keys import Keys, pause

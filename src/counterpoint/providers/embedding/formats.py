@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from counterpoint.core.model.models.configured import EmbeddingKind, SaidEmbedding
+from counterpoint.core.model.models import EmbeddingKind, SaidEmbedding
 from counterpoint.kernel.canonical import Json
 from counterpoint.providers.format import count, rows, table
 

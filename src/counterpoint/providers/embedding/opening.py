@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Final
 
-from counterpoint.core.ports.embedding import Embedder
+from counterpoint.core.ports.models import Embedder
 from counterpoint.kernel.errors import InvalidInput
 
 AUTO: Final = "auto"

@@ -30,7 +30,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import httpx2
 
-from counterpoint.core.model.web.pages import Page, PageLimits
+from counterpoint.core.model.web import Page, PageLimits
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.rules.documents import extract, is_pdf
 from counterpoint.kernel.errors import (

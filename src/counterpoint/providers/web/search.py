@@ -29,8 +29,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
-from counterpoint.core.model.web.configured import Browsing, SaidSearcher
-from counterpoint.core.model.web.searching import (
+from counterpoint.core.model.web import (
+    Browsing,
+    SaidSearcher,
     Search,
     Searcher,
     SearcherKind,
@@ -38,7 +39,7 @@ from counterpoint.core.model.web.searching import (
     SourceKind,
 )
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.addresses import is_here
+from counterpoint.core.rules.models.providers import is_here
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import ProviderFailed
 from counterpoint.providers.format import rows, words

@@ -1,5 +1,6 @@
-"""Connections to a PostgreSQL server, lent one at a time and kept for the next.
+"""Turns for the threads of one process, given in the order in which they came.
 
+Connections to a PostgreSQL server, lent one at a time and kept for the next.
 Rules: (1) at most so many are lent at once; who finds none waits its turn, at most so many seconds.
 (2) A connection is in autocommit: transactions begin and end in words. (3) One that was lent before
 may have died since: what begins its next transaction is repeated on a fresh one, as nothing was done
@@ -9,6 +10,8 @@ yet. (4) One that comes back broken, or inside a transaction that cannot be undo
 from __future__ import annotations
 
 import os
+import threading
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from platform import node
@@ -23,7 +26,44 @@ from counterpoint import __version__
 from counterpoint.kernel.errors import InvalidInput, StoreBusy, StoreCorrupt
 from counterpoint.settings import masked
 from counterpoint.storage.postgres.dialect import Link, adapt
-from counterpoint.storage.postgres.semaphore import FairSemaphore
+
+
+class FairSemaphore:
+    """At most so many have a turn at once; whoever gives one up hands it to the first in line."""
+
+    def __init__(self, most: int) -> None:
+        """Have so many turns to give."""
+        self._free = most
+        self._alone = threading.Lock()
+        self._line: deque[threading.Lock] = deque()
+
+    def take(self, patience: float) -> bool:
+        """Return whether a turn came within so many seconds."""
+        with self._alone:
+            if self._free:
+                self._free -= 1
+                return True
+            own_lock = threading.Lock()
+            # Taken already, so that to take it once more is to sleep until somebody hands a turn
+            # over.
+            own_lock.acquire()
+            self._line.append(own_lock)
+        if own_lock.acquire(timeout=patience):
+            return True
+        with self._alone:
+            if own_lock in self._line:
+                self._line.remove(own_lock)
+                return False
+        return True  # it was handed over at the last moment
+
+    def give(self) -> None:
+        """Give a turn up."""
+        with self._alone:
+            if self._line:
+                self._line.popleft().release()
+            else:
+                self._free += 1
+
 
 SCHEMA = "counterpoint"
 OPENING: Final = "opening "

@@ -1,5 +1,10 @@
-"""The store on PostgreSQL: many servers write to one database, in turn.
+"""The time of a PostgreSQL server, one for all machines that use it.
 
+Rules: (1) it is what the server said last, and as much as has passed here since, by a clock that nobody sets. (2) It is
+asked in statements that are sent anyway: whenever a writer locks the head, and by each fresh connection. (3) Before the
+first of them there is only the machine's own.
+
+The store on PostgreSQL: many servers write to one database, in turn.
 Rules: (1) a write stands in the line of its project (locks.py), then locks the project's row
 of `heads`: so sequences have no gap, and writers take turns in the order they came, whichever machine
 they are on. (2) A write is answered when it is durable: `synchronous_commit` is never off. (3) A
@@ -13,6 +18,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
@@ -26,22 +32,50 @@ from counterpoint.core.model.catalogue import NOUNS, by_table
 from counterpoint.core.model.rows import Noun, noun_of
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading, Store, Writing
-from counterpoint.kernel.clock import Clock
+from counterpoint.kernel.clock import Clock, Timestamp, later, stamp
 from counterpoint.kernel.errors import CounterpointError, StoreBusy, StoreOlder, StoreUnreachable
 from counterpoint.settings import masked
 from counterpoint.storage import schema, statements
 from counterpoint.storage.move import move_project
 from counterpoint.storage.postgres import forward, ledger, locks, signs
 from counterpoint.storage.postgres.check import faults_of
-from counterpoint.storage.postgres.clock import DatabaseClock
 from counterpoint.storage.postgres.dialect import Link
 from counterpoint.storage.postgres.faults import translate_errors
 from counterpoint.storage.postgres.link import PostgresLink
 from counterpoint.storage.postgres.listening import ListeningWaiters
-from counterpoint.storage.postgres.pool import STATEMENT_MS, ConnectionPool, connect
-from counterpoint.storage.postgres.semaphore import FairSemaphore
+from counterpoint.storage.postgres.pool import STATEMENT_MS, ConnectionPool, FairSemaphore, connect
 from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
+
+
+def _running() -> float:
+    """Return seconds that nobody sets back, and that go on while the machine sleeps where the system can count them."""
+    boot = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot is None else time.clock_gettime(boot)
+
+
+class DatabaseClock:
+    """A clock that follows the server's."""
+
+    def __init__(self, machine: Clock, seconds: Callable[[], float] = _running) -> None:
+        """Know nothing yet but the clock of this machine. seconds: tells a time that never goes back."""
+        self._machine = machine
+        self._seconds = seconds
+        self._heard: tuple[Timestamp, float] | None = None
+
+    def now(self) -> Timestamp:
+        """Return the present moment, as the server would say it."""
+        # One look: another thread may hear something between two.
+        heard = self._heard
+        if heard is None:
+            return self._machine.now()
+        server_time, at = heard
+        return later(server_time, self._seconds() - at)
+
+    def hear(self, server_time: datetime) -> None:
+        """Go on from what the server says."""
+        self._heard = stamp(server_time), self._seconds()
+
 
 Fresh = Callable[[Path], AbstractContextManager[Store]]
 """Opens a database file that appears at a path when the block ends, whole or not at all."""

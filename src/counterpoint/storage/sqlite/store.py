@@ -1,5 +1,9 @@
-"""The store on SQLite: one writer at a time, any number of readers.
+"""Notices what other processes commit to a file: asks SQLite at intervals.
 
+SQLite tells nobody of a commit, but its `data_version` is another number after each one of another
+connection. It is asked on a connection of its own, at intervals that grow while nothing happens.
+
+The store on SQLite: one writer at a time, any number of readers.
 Rules: (1) a write stands in line, shares a transaction with its neighbours (batch.py), and is on the
 disk when its block has ended (WAL, synchronous=FULL); what the block raises undoes all of it.
 (2) A reading sees the moment it began, however many write meanwhile. (3) Every statement carries
@@ -35,16 +39,56 @@ from counterpoint.storage.rows import StoreReading, StoreWriting
 from counterpoint.storage.schema import Migration
 from counterpoint.storage.sqlite import forward, still
 from counterpoint.storage.sqlite.batch import MOST_MEMBERS, Batches
-from counterpoint.storage.sqlite.faults import (
-    check_length,
-    translate_errors,
-    translate_file_errors,
-)
+from counterpoint.storage.sqlite.faults import check_length, translate_errors, translate_file_errors
 from counterpoint.storage.sqlite.link import SqliteLink
 from counterpoint.storage.sqlite.memory import Memory
 from counterpoint.storage.sqlite.opened import CHECKPOINT, FileId, OpenedFiles
-from counterpoint.storage.sqlite.polling import PollingWaiters
 from counterpoint.storage.sqlite.queue import WriterQueue
+from counterpoint.storage.waiters import Waiters
+
+SHORTEST_LOOK: Final = 0.05
+LONGEST_LOOK: Final = 0.25
+_GROWTH: Final = 1.5
+
+
+class PollingWaiters(Waiters):
+    """Those who wait for entries of a database in a file, or in the memory of this process."""
+
+    def __init__(self, open_version: Callable[[], Callable[[], int]] | None) -> None:
+        """Prepare.
+
+        open_version: opens what returns another number after others have committed; None if there
+        are no others.
+        """
+        super().__init__()
+        self._open_version = open_version
+        self._version: Callable[[], int] | None = None
+        self._seen = 0
+
+    def _watch(self, wakes: int, until: float) -> bool:
+        pause = SHORTEST_LOOK
+        while self._is_quiet(wakes) and (seconds_left := until - time.monotonic()) > 0:
+            if self._open_version is None:
+                self._changed.wait(seconds_left)
+            elif self._has_changed(self._open_version):
+                return True
+            else:
+                # Waiting gives the lock up, so that a commit of this process ends it at once.
+                self._changed.wait(min(pause, seconds_left))
+                # Many processes may wait for hours at a ledger in which nothing happens.
+                pause = min(pause * _GROWTH, LONGEST_LOOK)
+        return False
+
+    def _has_changed(self, open_version: Callable[[], Callable[[], int]]) -> bool:
+        """Return whether others have committed since the last look; the first look is one too."""
+        if self._version is None:
+            self._version = open_version()
+            # What was committed before this look may have been missed by whoever looked before it.
+            self._seen = self._version()
+            return True
+        seen, self._seen = self._seen, self._version()
+        return seen != self._seen
+
 
 MEMORY: Final = ":memory:"
 PASSING: Final = ""

@@ -10,16 +10,24 @@ from typing import Any, cast
 
 import pytest
 
-from counterpoint.core.model.models.asking import Question, Tokens, make_question
-from counterpoint.core.model.models.configured import Modelling, Price, SaidProvider
-from counterpoint.core.model.models.uses import KeptAnswer, ModelDay, ModelUse
+from counterpoint.core.model.models import (
+    KeptAnswer,
+    ModelDay,
+    Modelling,
+    ModelUse,
+    Price,
+    Question,
+    SaidProvider,
+    Tokens,
+    make_question,
+)
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.operations.models import reserving
+from counterpoint.core.operations.models import spending
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.unit import Unit, recording
 from counterpoint.core.ports.circuits import MOST_FAULTS
 from counterpoint.core.ports.models import NoModels
-from counterpoint.core.rules.models.limits import refuse_overspent
+from counterpoint.core.rules.models.providers import refuse_overspent
 from counterpoint.kernel.errors import (
     AllResting,
     BudgetSpent,
@@ -163,7 +171,7 @@ def test_of_many_who_ask_at_the_same_moment_only_one_is_asked_that_the_day_pays_
             are_refused.release()
             return "spent"
 
-    monkeypatch.setattr(reserving, "refuse_overspent", wait_for_others)
+    monkeypatch.setattr(spending, "refuse_overspent", wait_for_others)
     desk.models.said = [wait_for_refusals]
     cores = [desk.studio.core(f"agent-{number}") for number in range(many)]
     with ThreadPoolExecutor(many) as threads:

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.models.configured import Modelling
-from counterpoint.core.model.models.uses import ModelDay
-from counterpoint.core.operations.models.keeping import UseDraft, record_use
-from counterpoint.core.operations.models.reserving import Reservation, set_aside
+from counterpoint.core.model.models import ModelDay, Modelling
+from counterpoint.core.operations.models.spending import (
+    Reservation,
+    UseDraft,
+    record_use,
+    set_aside,
+)
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.host import OnlyHost

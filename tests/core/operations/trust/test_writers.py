@@ -24,8 +24,8 @@ from counterpoint.core.ledger.writers.signature import (
 from counterpoint.core.model.access import PROGRAM, Principal
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.trust.writers import WriterGrowth, WriterProof, WriterSignature
-from counterpoint.core.operations.recording import authored
-from counterpoint.core.operations.recording.authored import Authored
+from counterpoint.core.operations.recording import caches
+from counterpoint.core.operations.recording.caches import Authored
 from counterpoint.core.operations.recording.unit import Unit
 from counterpoint.core.operations.trust import writers
 from counterpoint.core.operations.trust.signing import LedgerSigning
@@ -132,7 +132,7 @@ def test_however_much_was_written_is_looked_at_in_pages(
 ) -> None:
     """And of more writers than are remembered each has all signed; one that was forgotten begins a range of its own."""
     monkeypatch.setattr(writers, "PAGE", 2)
-    monkeypatch.setattr(authored, "WRITERS", 1)
+    monkeypatch.setattr(caches, "WRITERS", 1)
     ada, eve = studio.core("ada"), studio.core("eve")
     places = [note(one) for one in (ada, ada, eve, ada, ada)]
     studio.system.writers.sign()

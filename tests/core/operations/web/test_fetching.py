@@ -10,12 +10,10 @@ import pytest
 
 from builders import HandClock
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.model.web.configured import Browsing
-from counterpoint.core.model.web.pages import Page, PageLimits
-from counterpoint.core.operations.web.fetching import PageVerbs
+from counterpoint.core.model.web import Browsing, Page, PageLimits
+from counterpoint.core.operations.web import PageVerbs
 from counterpoint.core.ports.evidence import Watch
-from counterpoint.core.ports.fetching import NoFetching
-from counterpoint.core.ports.models import Listen
+from counterpoint.core.ports.models import Listen, NoFetching
 from counterpoint.kernel.errors import AddressRefused, Forbidden, NotTrusted, PageFailed
 from fakes.evidence import ScriptedTree
 from fakes.studio import Studio

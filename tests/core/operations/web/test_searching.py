@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from counterpoint.core.model.models.configured import Modelling
-from counterpoint.core.model.models.uses import ModelDay, ModelUse
+from counterpoint.core.model.models import ModelDay, Modelling, ModelUse
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.model.web.configured import Browsing, SaidSearcher
-from counterpoint.core.model.web.searching import Search
+from counterpoint.core.model.web import Browsing, SaidSearcher, Search
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.circuits import MOST_FAULTS
-from counterpoint.core.ports.searching import NoSearching
+from counterpoint.core.ports.models import NoSearching
 from counterpoint.kernel.errors import (
     AllResting,
     BudgetSpent,

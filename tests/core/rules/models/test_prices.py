@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.model.models.configured import Price
-from counterpoint.core.rules.models.addresses import is_here
-from counterpoint.core.rules.models.limits import price_of
+from counterpoint.core.model.models import Price
+from counterpoint.core.rules.models.providers import is_here, price_of
 
 
 @pytest.mark.parametrize(

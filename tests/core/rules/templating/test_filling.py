@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from counterpoint.core.model.drafts import place_name
 from counterpoint.core.model.templates import TemplateSource
 from counterpoint.core.rules.drafting import plan_of
-from counterpoint.core.rules.templating import filling, listing
+from counterpoint.core.rules.templating import filling
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import CounterpointError, InvalidInput
 
@@ -75,7 +75,7 @@ def test_every_text_is_filled_and_the_order_is_resolved():
 def test_the_plan_says_which_template_made_it():
     """Its version among it, as the list tells it; with what else is kept."""
     filled = filling.fill(sheet(ORDERED), {"A": "x", "B": "y"})
-    assert filled.template == listing.entry(sheet(ORDERED))
+    assert filled.template == filling.entry(sheet(ORDERED))
     assert filled.draft.attributes == {
         "template": {
             "slug": "one", "name": "Ordered", "version": filled.template.version,
@@ -159,7 +159,7 @@ def test_markdown_is_filled_as_before():
 
 def test_a_list_shows_every_template():
     """Of YAML and Markdown, and one that is broken with its problem."""
-    entry = listing.entry(sheet(ORDERED))
+    entry = filling.entry(sheet(ORDERED))
     assert (entry.name, entry.category, entry.phases_count, entry.problem) == (
         "Ordered",
         "general",
@@ -169,16 +169,16 @@ def test_a_list_shows_every_template():
     assert [(one.name, one.required) for one in entry.variables] == [
         ("A", True), ("B", False), ("CMD", False),
     ]  # fmt: skip
-    entry = listing.entry(sheet("# {{a}}\n{{b=text}}\n- [ ] T\n## P\n- [ ] U\n", "markdown"))
+    entry = filling.entry(sheet("# {{a}}\n{{b=text}}\n- [ ] T\n## P\n- [ ] U\n", "markdown"))
     assert (entry.name, entry.description, entry.phases_count) == ("One", "text", 1)
     assert [(one.name, one.required, one.default) for one in entry.variables] == [
         ("a", True, ""), ("b", False, "text"),
     ]  # fmt: skip
     for broken in (sheet("nam: x"), sheet("no heading", "markdown")):
-        entry = listing.entry(broken)
+        entry = filling.entry(broken)
         assert "line 1" in entry.problem
         assert (entry.slug, entry.name, entry.phases_count) == ("one", "one", 0)
-    assert listing.unread("lost", "why").problem == "why"
+    assert filling.unread("lost", "why").problem == "why"
 
 
 scraps = st.sampled_from(
@@ -209,7 +209,7 @@ some_values = st.dictionaries(
 @given(text=files, values=some_values, form=st.sampled_from(["yaml", "yaml", "markdown"]))
 def test_any_file_and_any_values_make_a_plan_or_a_refusal(text, values, form):
     """Never another error; a template that a list calls sound has all it needs to be filled."""
-    entry = listing.entry(sheet(text, form))
+    entry = filling.entry(sheet(text, form))
     try:
         filled = filling.fill(sheet(text, form), values)
         plan_of(filled.draft, lambda item: False)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.rules.templating import patterns
+from counterpoint.core.rules.templating import reading
 from counterpoint.kernel.errors import InvalidInput
 
 letters = st.sampled_from(["a", "b", "-", "1", "\\d", "\\.", ".", "\\W", "\\n", "é"])
@@ -33,7 +33,7 @@ pattern_texts = st.recursive(st.one_of(letters, sets), _grown, max_leaves=8)
 def test_a_pattern_matches_what_the_usual_engine_matches_whole(pattern, text):
     """The same answer as `re.fullmatch` of ASCII classes, for what both understand."""
     expected = re.fullmatch(pattern, text, re.ASCII) is not None
-    assert patterns.compile_pattern(pattern).matches(text) == expected
+    assert reading.compile_pattern(pattern).matches(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_pattern_matches_what_the_usual_engine_matches_whole(pattern, text):
 )
 def test_the_usual_notation_is_understood(pattern, matched, refused):
     """Anchors, choices and repeats of groups."""
-    read = patterns.compile_pattern(pattern)
+    read = reading.compile_pattern(pattern)
     assert [text for text in matched if not read.matches(text)] == []
     assert [text for text in refused if read.matches(text)] == []
 
@@ -59,9 +59,9 @@ def test_the_usual_notation_is_understood(pattern, matched, refused):
 )
 def test_no_pattern_takes_long(pattern):
     """Those that make a backtracking engine run for years are done at once."""
-    read = patterns.compile_pattern(pattern)
+    read = reading.compile_pattern(pattern)
     began = time.perf_counter()
-    assert not read.matches("a" * (patterns.TEXT_LIMIT - 1) + "!")
+    assert not read.matches("a" * (reading.TEXT_LIMIT - 1) + "!")
     assert time.perf_counter() - began < 5
 
 
@@ -76,18 +76,18 @@ def test_no_pattern_takes_long(pattern):
 def test_what_is_not_understood_is_refused(pattern):
     """With words that say what is wrong; nothing is guessed."""
     with pytest.raises(InvalidInput) as caught:
-        patterns.compile_pattern(pattern)
+        reading.compile_pattern(pattern)
     assert "pattern" in caught.value.message
 
 
 def test_half_a_character_is_a_letter():
     """What is wrong with it is said where values are checked, not here."""
-    assert patterns.compile_pattern(".").matches("\ud800")
-    assert not patterns.compile_pattern("a").matches("\ud800")
+    assert reading.compile_pattern(".").matches("\ud800")
+    assert not reading.compile_pattern("a").matches("\ud800")
 
 
 @given(st.text(max_size=20))
 def test_any_text_is_a_pattern_or_refused(text):
     """Never another error."""
     with suppress(InvalidInput):
-        patterns.compile_pattern(text).matches(text)
+        reading.compile_pattern(text).matches(text)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.core.model.templates import Variable
-from counterpoint.core.rules.templating.variables import (
+from counterpoint.core.rules.templating.reading import (
     VALUE_LIMIT,
     settle_values,
     text_of,

@@ -11,7 +11,7 @@ from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.lifecycles import Category
 from counterpoint.core.model.rows import empty_row, noun_of
 from counterpoint.core.model.work import GateKind, Item
-from counterpoint.core.rules.trust.awaiting import rejection_of, step_of
+from counterpoint.core.rules.trust.callers import rejection_of, step_of
 from counterpoint.kernel.clock import Timestamp
 
 EARLIER, NOW = Timestamp("2026-01-02T02:59:59.000Z"), Timestamp("2026-01-02T03:00:00.000Z")

@@ -8,12 +8,7 @@ import pytest
 
 from counterpoint.core.model.access import Actor, Independence, Principal
 from counterpoint.core.model.identity import Authority, Contribution
-from counterpoint.core.rules.trust.independence import (
-    has_same_name,
-    independence,
-    may_ask_for,
-    suffices,
-)
+from counterpoint.core.rules.trust.callers import has_same_name, independence, may_ask_for, suffices
 
 AGENT = Actor(kind="agent", name="ada", principal=Principal(strength="connection", id="cn_a"))
 HUMAN = replace(AGENT, kind="human")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.core.model.lifecycles import PART, TASK, Lifecycle
-from counterpoint.core.rules.trust.moves import ASKS, asks
+from counterpoint.core.rules.trust.succession import ASKS, asks
 from counterpoint.dialects.colibri.nouns import STAGED
 
 

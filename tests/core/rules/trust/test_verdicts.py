@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.core.rules.trust.verdicts import refuse_stale
+from counterpoint.core.rules.trust.callers import refuse_stale
 from counterpoint.kernel.errors import InvalidInput, StaleVersion
 
 LIES = "abcdef0123456789"

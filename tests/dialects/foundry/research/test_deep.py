@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from builders import Agent, Workshop
-from counterpoint.core.model.models.uses import ModelUse
+from counterpoint.core.model.models import ModelUse
 from counterpoint.dialects.foundry.models.research import ResearchStep, ResearchStudy
 from counterpoint.dialects.foundry.research.deep import Advancing, Board
 from counterpoint.evidence.running.configuration import read_checking

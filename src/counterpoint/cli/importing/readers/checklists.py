@@ -17,7 +17,7 @@ from typing import Final
 from counterpoint.cli.importing.files import read_text, source_error
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork, Remark, Weight
-from counterpoint.core.rules.planning.commands import command_line
+from counterpoint.core.rules.planning.attributes import command_line
 from counterpoint.core.rules.planning.reading import PlanReader, lines_in_words
 from counterpoint.core.rules.wording import few
 from counterpoint.kernel.canonical import text_digest

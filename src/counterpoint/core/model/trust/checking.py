@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Final, Literal
 
-from counterpoint.core.model.models.configured import Modelling
-from counterpoint.core.model.web.configured import Browsing
+from counterpoint.core.model.models import Modelling
+from counterpoint.core.model.web import Browsing
 from counterpoint.kernel.frozen import frozen
 
 CONFIGURATION: Final = "counterpoint.toml"

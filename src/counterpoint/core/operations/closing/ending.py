@@ -1,5 +1,6 @@
-"""Large trees, closed in slices from the leaves up once that is durable.
+"""Ends, drops and closes items with what is below them.
 
+Large trees, closed in slices from the leaves up once that is durable.
 Rules: (1) what could refuse the end is asked before it begins, and where it begins every claim that ends with it is given back. (2) From
 then on nobody moves, begins or adds anything in the tree (`Change.refuse_closing`), so that each slice finds what it has to close. (3)
 Leaves close before what holds them, so that nothing open is ever below what has closed. (4) Two who close one tree do no harm: what is
@@ -13,23 +14,60 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from counterpoint.core.model.filters import Note
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import CLOSING, THINNED, Ending, Item
-from counterpoint.core.operations.closing.dropping import drop, let_go
+from counterpoint.core.model.work import CLOSING, THINNED, Dependency, Ending, Item
+from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.planning.staging import SLICE, may_stage
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.connection_sessions import refuse_ending
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import line_of
-from counterpoint.core.operations.recording.links import AT_ONCE, padded
-from counterpoint.core.operations.recording.moves import follow, note_former, refuse_dropping
+from counterpoint.core.operations.recording.links import AT_ONCE, padded, undepend
+from counterpoint.core.operations.recording.moves import follow, move, note_former, refuse_dropping
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.planning.ending import end_of
+from counterpoint.core.rules.wording import spoken_of
 from counterpoint.kernel.clock import later
 from counterpoint.kernel.errors import StaleVersion
+
+
+def drop(change: Change, item: Item, status: str, reason: str) -> None:
+    """Move an item, on somebody's word, to a state in which it is dropped, with all that follows."""
+    # Asked before the move, which closes them.
+    dropped = _open_issues(change, item)
+    move(change, item, status, reason)
+    gone = [issue for issue in dropped if change.get(Item, issue).status == "cancelled"]
+    if gone:
+        why = "it was cancelled"
+        change.add_facts(
+            let_go=[issue for name in gone for issue in let_go(change, change.get(Item, name), why)]
+        )
+
+
+def let_go(change: Change, issue: Item, why: str) -> list[str]:
+    """Let nothing wait for an issue any more; each that waited hears why. Answer their ids."""
+    waiting = change.select(Dependency, needs=issue.id)
+    journal = Journal(change.context)
+    for edge in waiting:
+        undepend(change, change.get(Item, edge.item), issue.id)
+        text = f"This does not wait for {spoken_of(issue.id)} any more: {why}"
+        note = Note(kind="comment", item=edge.item, body=text, tags=("warning",))
+        change.put(journal.draft(change, note, change.open_session(), ()))
+    return [edge.item for edge in waiting]
+
+
+def _open_issues(change: Change, top: Item) -> list[str]:
+    """Return the ids of an item and all below it that are issues and not closed."""
+    if not change.writing.exists(Item, root=top.root, kind="issue", category=UNCLOSED):
+        return []
+    below = change.select(Item, parent=top.id, category=UNCLOSED)
+    issues = [top.id] if top.kind == "issue" else []
+    return issues + [name for child in below for name in _open_issues(change, child)]
+
 
 PATIENCE: Final = 10.0
 """Seconds without a slice after which others go on with an end that somebody began."""

@@ -16,21 +16,22 @@ from threading import Lock
 from typing import Final
 
 from counterpoint.core.model.access import Actor
-from counterpoint.core.model.models.asking import Answer, Provider, Tokens
-from counterpoint.core.model.models.configured import Modelling, SaidEmbedding
-from counterpoint.core.operations.models.keeping import UseDraft, record_use
-from counterpoint.core.operations.models.reserving import Reservation, set_aside
+from counterpoint.core.model.models import Answer, Modelling, Provider, SaidEmbedding, Tokens
 from counterpoint.core.operations.models.spending import (
     AnswerListener,
+    Reservation,
     RetryOrder,
+    UseDraft,
     ask_with_retries,
     load_trusted,
     pass_breaker,
+    record_use,
+    set_aside,
 )
 from counterpoint.core.operations.recording.context import Caller, Context, Ports
-from counterpoint.core.ports.embedding import Embedded, Embedder, Embeddings
-from counterpoint.core.rules.models.limits import BYTES_A_TOKEN, cost, costs_nothing, price_of
+from counterpoint.core.ports.models import Embedded, Embedder, Embeddings
 from counterpoint.core.rules.models.prices import PRICES
+from counterpoint.core.rules.models.providers import BYTES_A_TOKEN, cost, costs_nothing, price_of
 from counterpoint.core.rules.trust.commands import models_loosened
 from counterpoint.kernel.errors import InvalidInput, ProviderAway
 

@@ -16,9 +16,9 @@ from typing import Final
 from counterpoint.core.model.answers import Found
 from counterpoint.core.operations.finding.embedders import ProviderEmbedder, embedder_of
 from counterpoint.core.operations.recording.context import Context, Ports
-from counterpoint.core.ports.embedding import Embedder
+from counterpoint.core.ports.models import Embedder
 from counterpoint.core.ports.store import Hit, Reading, Unembedded
-from counterpoint.core.rules.finding.hybrid import fit, rank_hits
+from counterpoint.core.rules.fitting import fit, rank_hits
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, MalformedDocument
 from counterpoint.kernel.matching.expressions import expression
 

@@ -18,7 +18,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Note
 from counterpoint.core.model.foreign import Arrival, Difference, ForeignItem, ForeignWork, Source
 from counterpoint.core.model.work import BODY_LIMIT, TITLE_LIMIT, Alias, Item
-from counterpoint.core.operations.foreign.comparing import (
+from counterpoint.core.operations.foreign.exporting import (
     ItemComparison,
     SourceItems,
     compare_items,
@@ -32,7 +32,7 @@ from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import attributes_of
 from counterpoint.core.operations.recording.unit import transaction
-from counterpoint.core.rules.planning.commands import command_line
+from counterpoint.core.rules.planning.attributes import command_line
 from counterpoint.core.rules.planning.foreign import (
     SettledWork,
     clean_text,
@@ -42,8 +42,15 @@ from counterpoint.core.rules.planning.foreign import (
     settle,
     words_of,
 )
-from counterpoint.core.rules.planning.merging import ATTRIBUTE, FLAGS, GATES, last_of, notes_of
-from counterpoint.core.rules.planning.renaming import has_ids_of_its_own, rename_items
+from counterpoint.core.rules.planning.matching import (
+    ATTRIBUTE,
+    FLAGS,
+    GATES,
+    has_ids_of_its_own,
+    last_of,
+    notes_of,
+    rename_items,
+)
 from counterpoint.kernel.canonical import Json, object_of
 from counterpoint.kernel.errors import Conflict, CounterpointError
 

@@ -13,20 +13,21 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import ClassVar, cast
 
-from counterpoint.core.model.models.asking import Answer, Provider, Question, Tokens
-from counterpoint.core.model.models.configured import Modelling
-from counterpoint.core.model.models.uses import KeptAnswer
+from counterpoint.core.model.models import Answer, KeptAnswer, Modelling, Provider, Question, Tokens
 from counterpoint.core.model.rows import REDACTED
-from counterpoint.core.operations.models.keeping import Landed, UseDraft, record_use
-from counterpoint.core.operations.models.reserving import Reservation, set_aside
 from counterpoint.core.operations.models.spending import (
     AnswerListener,
+    Landed,
     ProviderBreakers,
+    Reservation,
     RetryOrder,
+    UseDraft,
     ask_with_retries,
     load_trusted,
     pass_breaker,
+    record_use,
     refuse_early,
+    set_aside,
 )
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unallowed import find_trusted
@@ -34,20 +35,18 @@ from counterpoint.core.operations.trust.derived_keys import DerivedKeys
 from counterpoint.core.ports.circuits import rest_reason
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.limits import (
+from counterpoint.core.rules.models.prices import PRICES
+from counterpoint.core.rules.models.providers import (
+    ProviderOrder,
     cost,
     costs_nothing,
     estimate_tokens,
-    max_cost,
-    price_of,
-)
-from counterpoint.core.rules.models.prices import PRICES
-from counterpoint.core.rules.models.provider_order import (
-    ProviderOrder,
     first_of,
     get_provider,
     is_kept,
+    max_cost,
     order_providers,
+    price_of,
     textless,
 )
 from counterpoint.core.rules.trust.commands import models_loosened

@@ -14,22 +14,27 @@ from counterpoint.core.model.identity import Confirmation, Connection, Origin
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import DEFAULT_GRACE_SECONDS, DEFAULT_LEASE_SECONDS
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.operations.recording.authored import Authored
-from counterpoint.core.operations.recording.commitment_cache import CommitmentCache
-from counterpoint.core.operations.recording.known.under_way import UnderWay
-from counterpoint.core.operations.recording.last_reads import LastReads
+from counterpoint.core.operations.recording.caches import (
+    Authored,
+    CommitmentCache,
+    LastReads,
+    UnderWay,
+)
 from counterpoint.core.operations.recording.leases import Leases
-from counterpoint.core.ports.embedding import (
+from counterpoint.core.ports.evidence import Evidence
+from counterpoint.core.ports.host import Host, OnlyHost
+from counterpoint.core.ports.models import (
+    Fetching,
+    Models,
+    NoFetching,
+    NoModels,
+    NoSearching,
     OpenEmbedder,
     OpenEmbeddings,
+    Searching,
     no_embedder,
     no_embeddings,
 )
-from counterpoint.core.ports.evidence import Evidence
-from counterpoint.core.ports.fetching import Fetching, NoFetching
-from counterpoint.core.ports.host import Host, OnlyHost
-from counterpoint.core.ports.models import Models, NoModels
-from counterpoint.core.ports.searching import NoSearching, Searching
 from counterpoint.core.ports.signer import EverythingTrusted, Signer, TrustedHere
 from counterpoint.core.ports.store import Anchors, Library, Reading, Store, Writing
 from counterpoint.core.ports.witnesses import (

@@ -26,11 +26,13 @@ from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import NO_PAST, Dependence, Past, dependence, principal_id_of
-from counterpoint.core.rules.trust.callers import ENTITLED, PEOPLE, may_loosen_all
-from counterpoint.core.rules.trust.independence import (
+from counterpoint.core.rules.trust.callers import (
+    ENTITLED,
+    PEOPLE,
     asked_of,
     has_same_name,
     independence,
+    may_loosen_all,
     suffices,
     worker_names,
 )

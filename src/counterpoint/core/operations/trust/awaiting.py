@@ -16,7 +16,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.claims import is_declared, principal_id_of
 from counterpoint.core.rules.identity import may_be_one
-from counterpoint.core.rules.trust.awaiting import rejection_of, step_of
+from counterpoint.core.rules.trust.callers import rejection_of, step_of
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import Conflict
 

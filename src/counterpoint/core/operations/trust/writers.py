@@ -14,7 +14,7 @@ from counterpoint.core.ledger.writers.signature import last_of, open_delegation,
 from counterpoint.core.model.trust.heads import NAMED, OPENED, RECOVERED
 from counterpoint.core.model.trust.writers import WriterProof
 from counterpoint.core.model.work import Project
-from counterpoint.core.operations.recording.authored import OpenRange
+from counterpoint.core.operations.recording.caches import OpenRange
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.trust.heads import list_named_keys, no_key, refuse_unnamed
 from counterpoint.core.operations.trust.signing import LedgerSigning

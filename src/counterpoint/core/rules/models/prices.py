@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterpoint.core.model.models.configured import Price
+from counterpoint.core.model.models import Price
 
 _TABLE: Final = """
 ada 400000 400000 400000

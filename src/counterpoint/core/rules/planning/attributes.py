@@ -1,5 +1,16 @@
-"""The attributes of a plan: how they are spelled, and which of their values can be read.
+"""Attributes of an item in a plan, and the commands that check it.
 
+Command lines of plans and templates, read into argument lists.
+Commands run without a shell. So what only a shell gives a meaning to is refused, and not handed to a program as a word: a sign
+between blanks, such as `|`, a `;` behind a word, backticks, `$(`, and `NAME=value` before the program. Inside of quotation marks, and behind a
+backslash, each of these is a letter.
+
+The parts of a Markdown plan while they are read, and which are phases.
+A heading is a phase if a task is below it, or if it asks for something: an attribute, a `{#name}`. Any other one is a title
+within the description of what it stands in, with its text: a section of notes must not hold what comes after it. Where a plan
+has no task at all, its headings are its phases, to be filled later.
+
+The attributes of a plan: how they are spelled, and which of their values can be read.
 A bullet `word: value` is an attribute if the word is one of `ATTRIBUTES`, or means one elsewhere (`depends on`). Words that may
 mean something else as well (`tests`) are refused with the attribute that is near. Letters, hyphens and emphasis do not matter.
 """
@@ -7,15 +18,153 @@ mean something else as well (`tests`) are refused with the attribute that is nea
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from counterpoint.core.model.work import PRIORITIES
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.work import PRIORITIES, WORKABLE, Kind
 from counterpoint.core.rules.areas import area_fault, pattern_fault
-from counterpoint.core.rules.planning.commands import command_of
-from counterpoint.core.rules.planning.parts import Node
 from counterpoint.kernel.matching.expressions import expression
+
+COMMAND_LIMIT: Final = 4_000
+"""How many characters the line of a command may have."""
+_SHELL: Final = expression(r"(?<!\S)(?:&&|\|\|?|;|2?>>?|<|&|2>&1)(?!\S)")
+_QUOTED: Final = expression(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
+_VARIABLE: Final = expression(r"\s*([A-Za-z_][A-Za-z0-9_]*)=")
+_GLUED: Final = expression(r"\$\(|;(?!\S)")
+_MARK: Final = "\0"
+
+
+def command_of(text: str) -> tuple[tuple[str, ...], str]:
+    """Return the argument list of a command line, and what is wrong with it, or nothing."""
+    if len(text) > COMMAND_LIMIT:
+        return (), f"the command is longer than {COMMAND_LIMIT} characters"
+    if _MARK in text:
+        return (), "the command has a NUL character"
+    try:
+        argv = tuple(shlex.split(text))
+        # Marked before it is split: what stands in quotation marks is a word, and no sign of a
+        # shell.
+        marked = shlex.split(_SHELL.sub(lambda sign: _MARK + sign[0], text))
+    except ValueError as fault:
+        return (), f"the command cannot be read: {str(fault).lower()}"
+    if not argv:
+        return (), "the command is empty"
+    signs = [word.removeprefix(_MARK) for word in marked if word.startswith(_MARK)]
+    problem = _of_shell(text, signs)
+    return (() if problem else argv), problem
+
+
+def _of_shell(text: str, signs: Sequence[str]) -> str:
+    """Return what only a shell would understand in a command line, with the right form; empty without it."""
+    bare = _QUOTED.sub("_", text)
+    if shell_signs := [*signs, *_GLUED.findall(bare)]:
+        return (
+            f"{shell_signs[0]!r} needs a shell, and commands run without one: put it into a script"
+        )
+    if "`" in bare:
+        return f"a command stands without backticks: {text.replace('`', '').strip()}"
+    if variable := _VARIABLE.match(bare):
+        return f"{variable[1]!r} is no program: to set a variable for one, write env {text.strip()}"
+    return ""
+
+
+def command_line(argv: Sequence[str]) -> str:
+    """Return the line of an argument list, which `command_of` reads back to the same."""
+    text = shlex.join(argv)
+    # What a program is called may look like a variable.
+    return f"'{argv[0]}'{text[len(argv[0]) :]}" if _VARIABLE.match(text) else text
+
+
+@dataclass(slots=True)
+class Node:
+    """A draft in the making.
+
+    values: attributes by the name of their field. is_asked: whether it says itself that it is a phase.
+    """
+
+    kind: Kind
+    level: int
+    title: str
+    name: str
+    line: int
+    done: bool = False
+    has_text: bool = False
+    is_asked: bool = False
+    text: list[str] = field(default_factory=list[str])
+    acceptance: list[str] = field(default_factory=list[str])
+    checks: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    children: list[Node] = field(default_factory=list["Node"])
+
+    def drafted(self) -> Draft:
+        """Return the draft that was read."""
+        return Draft(
+            kind=self.kind,
+            title=self.title,
+            name=self.name,
+            body="\n".join(self.text).strip(),
+            done=self.done,
+            line=self.line,
+            children=tuple(child.drafted() for child in self.children),
+            acceptance=tuple(self.acceptance),
+            checks=tuple(self.checks),
+            **self.values,
+        )
+
+    @property
+    def asks(self) -> bool:
+        """Whether anything but a title and text was written for it."""
+        return bool(self.is_asked or self.name or self.acceptance or self.checks or self.values)
+
+    def walk(self) -> Iterator[Node]:
+        """Return this part and all below it, parents first."""
+        waiting: list[Node] = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
+
+
+def settle_headings(root: Node) -> list[Node]:
+    """Make each heading that is no phase text of what it stands in; answer of the topmost of these."""
+    if not any(node.kind in WORKABLE and node is not root for node in root.walk()):
+        return []
+    phases = _phases(root)
+    folded: list[Node] = []
+    for node in [node for node in root.walk() if node is root or id(node) in phases]:
+        titles = [
+            child for child in node.children if child.kind == "phase" and id(child) not in phases
+        ]
+        folded += titles
+        node.children = [child for child in node.children if child not in titles]
+        for title in titles:
+            for node_below in title.walk():
+                node.text += ["", f"{'#' * node_below.level} {node_below.title}", *node_below.text]
+    return sorted(folded, key=lambda node: node.line)
+
+
+def _phases(root: Node) -> Mapping[int, Node]:
+    """Return the headings that hold a task, or what asks for something, by identity."""
+    phases: dict[int, Node] = {}
+    # Children come after what holds them, so backwards each is decided before it.
+    for node in reversed(list(root.walk())):
+        if node.kind == "phase" and (
+            node.asks
+            or any(child.kind in WORKABLE or id(child) in phases for child in node.children)
+        ):
+            phases[id(node)] = node
+    return phases
+
+
+def is_bare(draft: Draft) -> bool:
+    """Return whether a phase is only known as one by saying so: nothing is below it and nothing asked."""
+    plain = Draft(kind=draft.kind, title=draft.title, body=draft.body)
+    return draft == plain
+
 
 PHASE: Final = "phase"
 """The attribute of a heading that is a phase though it has no task yet."""

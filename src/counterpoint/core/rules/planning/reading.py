@@ -1,5 +1,10 @@
-"""Reads the lines of a Markdown document into the parts of a plan.
+"""Reads a plan in Markdown: its front matter, its structure, its items.
 
+What text would be read as more than text in a plan, and how it is written so that it is not.
+A backslash before the first letter of a line makes it text; one before `<!--` or before the `{#name}` at the end of a title does the
+same there. Each is taken away when the plan is read. Between fences that end nothing is escaped.
+
+Reads the lines of a Markdown document into the parts of a plan.
 Two readers share one grammar. A plan is read strictly: what cannot be read is a fault of its line, and nothing is made. A document
 of somebody else is read with patience: any mark in a box, any depth of headings, several titles or none, and what a plan would
 refuse is text and told of. In both every line that looks like a task is a task, a fault, or told of with its line.
@@ -7,9 +12,10 @@ refuse is text and told of. In both every line that looks like a task is a task,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.work import DEPTH_LIMIT, TITLE_LIMIT, WORKABLE, Kind
@@ -17,25 +23,173 @@ from counterpoint.core.rules.planning.attributes import (
     ATTRIBUTES,
     LISTS,
     PHASE,
+    Node,
     Spelling,
     attribute_within,
+    settle_headings,
     spelling_of,
     take_attribute,
 )
-from counterpoint.core.rules.planning.front import Front, front_of
 from counterpoint.core.rules.planning.markdown import (
     Line,
     Markdown,
+    escape_comments,
     is_task_row,
     parse_markdown,
+    split_lines,
     task_in,
     without_comments,
 )
-from counterpoint.core.rules.planning.parts import Node, settle_headings
-from counterpoint.core.rules.planning.structure import name_at, unescape
-from counterpoint.core.rules.wording import control_fault
+from counterpoint.core.rules.wording import control_fault, few
+from counterpoint.kernel.canonical import Json, dump_any
+from counterpoint.kernel.errors import MalformedDocument
 from counterpoint.kernel.matching.expressions import expression
 from counterpoint.kernel.plurals import counted
+from counterpoint.kernel.yamltext import FrontMatter, read_front_matter
+
+TITLE = "title"
+_DESCRIPTION = "description"
+_SENTENCES = frozenset({"accept", "verify"})
+"""Attributes of which a list has one a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What stands above a plan.
+
+    first: the number of lines it takes. attributes: line, word and value of each. text: lines for the description.
+    """
+
+    first: int = 0
+    title: str = ""
+    line: int = 0
+    attributes: tuple[tuple[int, str, str], ...] = ()
+    text: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    faults: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+
+def front_of(text: str, words: Collection[str]) -> Front:
+    """Return the front matter of a plan. words: the words that are attributes."""
+    try:
+        matter = read_front_matter(text)
+    except MalformedDocument as fault:
+        return Front(faults=[(fault.facts["line"], fault.facts["problem"])])
+    if not matter.values:
+        return Front()
+    title = matter.values.get(TITLE)
+    others = [word for word in matter.values if word.lower() not in {*words, TITLE, _DESCRIPTION}]
+    remark = f"front matter: {few(others)} is kept as text of the description" if others else ""
+    first = text.count("\n") - matter.body.count("\n")
+    return Front(
+        first=first,
+        title=title.strip() if isinstance(title, str) else "",
+        line=matter.line(TITLE),
+        attributes=tuple(_attributes(matter, words)),
+        text=tuple(_text(matter, others)),
+        remarks=(remark,) if remark else (),
+    )
+
+
+def _attributes(matter: FrontMatter, words: Collection[str]) -> Iterator[tuple[int, str, str]]:
+    for key, value in matter.values.items():
+        word, line = key.lower(), matter.line(key)
+        if word not in words:
+            continue
+        listed = cast("list[Json]", value) if isinstance(value, list) else [value]
+        if word in _SENTENCES:
+            for index, part in enumerate(listed):
+                yield matter.line(key, index), word, _flat(part)
+        else:
+            yield line, word, ", ".join(map(_flat, listed))
+
+
+def _text(matter: FrontMatter, others: Collection[str]) -> Iterator[str]:
+    description = matter.values.get(_DESCRIPTION)
+    if isinstance(description, str) and description.strip():
+        yield from (*description.strip().splitlines(), "")
+    for key in others:
+        yield f"{key}: {_flat(matter.values[key])}"
+    if others:
+        yield ""
+
+
+def _flat(value: Json) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else dump_any(value)
+
+
+_HEADING: Final = expression(r"\s*#{1,6}(?:\s|$)|\s{0,3}#{2,6}\w")
+_BOX: Final = expression(
+    r"\s*(?:(?:[-*+]|[0-9]{1,9}[.)])\s+)+\[.[\ufe00-\ufe0f]?\](?:\s|$)", re.DOTALL
+)
+_FENCE: Final = expression(r"\s*(?:```|~~~)")
+_UNDERLINE: Final = expression(r"\s*(?:=+|-+)\s*$")
+_HTML: Final = expression(
+    r"\s*<(?:[!?](?!--)|(?:script|pre|style|textarea)(?:[\s>]|$))", re.IGNORECASE
+)
+_BULLET: Final = expression(r"\s*(?:(?:[-*+]|[0-9]{1,9}[.)])\s+)+")
+_NAME: Final = expression(r"\{#([^\s{},#`\\<]{1,64})\}")
+
+
+def name_at(title: str) -> int:
+    """Return where the `{#name}` begins that ends a title; -1 if none does."""
+    at = title.rfind("{#")
+    return at if at >= 0 and _NAME.fullmatch(title, at) else -1
+
+
+def is_structure(line: str) -> bool:
+    """Return whether a line would be read as more than text, were it not for backslashes before it."""
+    indent = line[: len(line) - len(line.lstrip())]
+    bare = indent + line.lstrip().lstrip("\\")
+    bullet = _BULLET.match(bare)
+    spelling = spelling_of(bare[bullet.end() :]) if bullet else None
+    return bool(
+        _HEADING.match(bare)
+        or _BOX.match(bare)
+        or task_in(bare)[1]
+        or is_task_row(bare)
+        or _FENCE.match(bare)
+        or _UNDERLINE.match(bare)
+        or _HTML.match(bare)
+        or (spelling and (spelling.word or spelling.near))
+    )
+
+
+def unescape(line: str) -> str:
+    """Return a line of text without the backslash that made it text."""
+    line = line.replace("\\<!--", "<!--")
+    is_escaped = line.lstrip().startswith("\\") and is_structure(line)
+    return line.replace("\\", "", 1) if is_escaped else line
+
+
+def escape(line: str) -> str:
+    """Return a line with a backslash where it would be read as more than text; `unescape` reads it back."""
+    if is_structure(line):
+        indent = line[: len(line) - len(line.lstrip())]
+        line = f"{indent}\\{line.lstrip()}"
+    return escape_comments(line)
+
+
+def plain(text: str) -> str:
+    """Return text as a document may hold it, with a backslash before what is not to be read."""
+    lines = split_lines(text)
+    if not any(_FENCE.match(line) for line in lines):
+        return "\n".join(map(escape, lines))
+    fenced = _fenced(text)
+    escaped = [line if number in fenced else escape(line) for number, line in enumerate(lines)]
+    # What was escaped may have held a fence together, which then is none.
+    if fenced and fenced != _fenced("\n".join(escaped)):
+        escaped = [escape(line) for line in lines]
+    return "\n".join(escaped)
+
+
+def _fenced(text: str) -> set[int]:
+    """Return the places of the lines in fences; none where a fence or a comment never ends."""
+    document = parse_markdown(text)
+    if document.unfinished:
+        return set()
+    return {line.number - 1 for line in document.lines if line.kind == "fence"}
+
 
 DONE_MARKS: Final = frozenset({"x", "X"})
 _UNTITLED: Final = "text before the `# Title` heading"

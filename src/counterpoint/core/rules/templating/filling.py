@@ -1,21 +1,142 @@
-"""Filling a template: values checked, put into its texts, and made into a draft."""
+"""Fills templates, and lists them."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from counterpoint.core.model.drafts import Draft, place_name
-from counterpoint.core.model.templates import Filled, Template, TemplatePart, TemplateSource
+from counterpoint.core.model.templates import (
+    GENERAL,
+    Filled,
+    Template,
+    TemplateEntry,
+    TemplatePart,
+    TemplateSource,
+    Variable,
+)
 from counterpoint.core.rules import outline
-from counterpoint.core.rules.planning.commands import command_of
-from counterpoint.core.rules.templating import listing, markdown, placeholders, reading
-from counterpoint.core.rules.templating.variables import settle_values, text_of
+from counterpoint.core.rules.planning.attributes import command_of
+from counterpoint.core.rules.templating import reading
+from counterpoint.core.rules.templating.reading import settle_values, text_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
+
+_SLOT = re.compile(r"\{\{\s*([a-z][a-z0-9_]{0,63})\s*(?:=([^{}\n]*))?\}\}")
+VALUE_LIMIT = 500
+
+
+def variables(text: str) -> dict[str, str | None]:
+    """Return every variable of a template with its default; None if it must be given."""
+    defaults: dict[str, str | None] = {}
+    for slot in _SLOT.finditer(text):
+        if defaults.get(slot[1]) is None:
+            defaults[slot[1]] = slot[2]
+    return defaults
+
+
+def fill_markdown(text: str, values: Mapping[str, str]) -> str:
+    """Return the text with every slot filled; InvalidInput names all that is wrong.
+
+    A value is one line, and one that begins a line is marked as text: it never adds structure.
+    """
+    defaults = variables(text)
+    faults = [
+        f"{name!r} is not a variable of this template" for name in values if name not in defaults
+    ]
+    faults += [
+        f"{name!r} must be given"
+        for name, default in defaults.items()
+        if default is None and name not in values
+    ]
+    faults += [
+        f"the value of {name!r} is not one line of at most {VALUE_LIMIT} characters"
+        for name, value in values.items()
+        if len(value.splitlines()) > 1 or len(value) > VALUE_LIMIT
+    ]
+    if faults:
+        raise InvalidInput(
+            "; ".join(faults), hint=f"The template has: {', '.join(defaults) or 'no variables'}."
+        )
+
+    parts: list[str] = []
+    done = 0
+    for slot in _SLOT.finditer(text):
+        value = values.get(slot[1], defaults[slot[1]] or "")
+        before = text[done : slot.start()]
+        above, is_new, beside = before.rpartition("\n")
+        begins = not beside.strip() and bool(is_new or not done)
+        parts += (above, is_new, beside, outline.plain(value) if begins else value)
+        done = slot.end()
+    return "".join((*parts, text[done:]))
+
+
+def entry(sheet: TemplateSource) -> TemplateEntry:
+    """Return the entry of a sheet; a fault in it becomes the entry's `problem`."""
+    try:
+        if sheet.form == "markdown":
+            return entry_of(sheet, _markdown(sheet))
+        return entry_of(sheet, reading.load(sheet))
+    except InvalidInput as fault:
+        return entry_of(sheet, _bare(sheet, canonical.text_digest(sheet.text)), fault.message)
+
+
+def unread(slug: str, problem: str) -> TemplateEntry:
+    """Return the entry of a template whose file could not be read."""
+    sheet = TemplateSource(slug=slug, text="", form="yaml", source="project")
+    return entry_of(sheet, _bare(sheet, ""), problem)
+
+
+def entry_of(sheet: TemplateSource, template: Template, problem: str = "") -> TemplateEntry:
+    """Return the entry of a template that was read from a sheet."""
+    return TemplateEntry(
+        slug=sheet.slug,
+        name=template.name,
+        description=template.description,
+        category=template.category,
+        phases_count=len(template.phases),
+        variables=template.variables,
+        unused=template.unused,
+        version=template.version,
+        form=sheet.form,
+        source=sheet.source,
+        hides=sheet.hides,
+        problem=problem,
+    )
+
+
+def _bare(sheet: TemplateSource, version: str) -> Template:
+    return Template(slug=sheet.slug, name=sheet.slug, title=sheet.slug, version=version)
+
+
+def _markdown(sheet: TemplateSource) -> Template:
+    """Return what a Markdown template says of itself, with names where values must be given."""
+    defaults = variables(sheet.text)
+    needed = {name: name for name, default in defaults.items() if default is None}
+    draft = outline.load(fill_markdown(sheet.text, needed))
+    name = sheet.slug.replace("-", " ").replace("_", " ").capitalize()
+    return Template(
+        slug=sheet.slug,
+        name=name,
+        title=draft.title,
+        version=canonical.text_digest(sheet.text),
+        description=draft.body,
+        category=GENERAL,
+        variables=tuple(
+            Variable(name=name, required=default is None, default=default or "")
+            for name, default in defaults.items()
+        ),
+        phases=tuple(
+            TemplatePart(place=str(index), name=child.title)
+            for index, child in enumerate(draft.children, 1)
+            if child.kind == "phase"
+        ),
+    )
+
 
 GROWTH_LIMIT = 1_000_000
 """Characters that all values together may add to a template."""
@@ -49,7 +170,7 @@ def _from_yaml(sheet: TemplateSource, inputs: Mapping[str, Json], title: str) ->
     filler = _Filler(template, values)
     draft = filler.draft(title)
     return Filled(
-        template=listing.entry_of(sheet, template),
+        template=entry_of(sheet, template),
         draft=draft,
         description=filler.text(template.description).strip(),
         context=filler.text(template.context).strip(),
@@ -66,10 +187,10 @@ def _from_markdown(sheet: TemplateSource, inputs: Mapping[str, Json], title: str
         listed = ", ".join(map(repr, wrong))
         raise InvalidInput(f"the value of {listed} is not a text, a number, true or false")
     values = {name: text for name, text in texts.items() if text is not None}
-    draft = outline.load(markdown.fill(sheet.text, values))
-    defaults = {name: default or "" for name, default in markdown.variables(sheet.text).items()}
+    draft = outline.load(fill_markdown(sheet.text, values))
+    defaults = {name: default or "" for name, default in variables(sheet.text).items()}
     return Filled(
-        template=listing.entry(sheet),
+        template=entry(sheet),
         draft=replace(draft, title=title or draft.title),
         description=draft.body,
         context="",
@@ -132,13 +253,13 @@ class _Filler:
 
     def text(self, text: str) -> str:
         # Counted before it is filled: a short text may name a long value a thousand times.
-        self.room -= sum(len(self.values[name]) for name in placeholders.names(text))
+        self.room -= sum(len(self.values[name]) for name in reading.names(text))
         if self.room < 0:
             raise InvalidInput(
                 f"the values would make the plan grow by more than {GROWTH_LIMIT} characters",
                 hint="Give shorter values.",
             )
-        return placeholders.fill(text, self.values)
+        return reading.fill(text, self.values)
 
     def texts(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return texts filled; those that are empty then are left out."""
@@ -206,7 +327,7 @@ class _Filler:
             return ()
         argv, problem = command_of(filled[0])
         if problem:
-            raise InvalidInput(f"the value of {placeholders.names(words[0])[0]!r}: {problem}")
+            raise InvalidInput(f"the value of {reading.names(words[0])[0]!r}: {problem}")
         return argv
 
 

@@ -20,9 +20,9 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from counterpoint.core.model.access import RUN, Principal
-from counterpoint.core.model.models.configured import DAY_LIMIT_MICROS, Modelling
+from counterpoint.core.model.models import DAY_LIMIT_MICROS, Modelling
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.model.web.configured import STUDY_LIMIT_MICROS, Browsing
+from counterpoint.core.model.web import STUDY_LIMIT_MICROS, Browsing
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 

@@ -30,11 +30,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, timedelta
 from typing import Final, Literal, cast
 
-from counterpoint.core.model.models.asking import Message, Provider, Question
+from counterpoint.core.model.models import Message, Provider, Question
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import BODY_LIMIT, TITLE_LIMIT
 from counterpoint.core.rules.drafting import list_faults, title_faults
-from counterpoint.core.rules.models.quoting import DATA, quote_text
+from counterpoint.core.rules.models.providers import DATA, quote_text
 from counterpoint.dialects.agentic.nouns import (
     BRIEF_PRIORITIES,
     CONTENT_TYPES,

@@ -10,7 +10,7 @@ from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.models.asking import Provider
+from counterpoint.core.model.models import Provider
 from counterpoint.dialects.agentic.envelope import code_of, present
 from counterpoint.dialects.agentic.nouns import BriefFilter, BriefRequest, Mode
 from counterpoint.dialects.agentic.rules.briefs import (

@@ -13,14 +13,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from counterpoint.core.model.models.asking import Message
+from counterpoint.core.model.models import Message
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import mask_row
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.evidence import Watch
-from counterpoint.core.rules.models.limits import BYTES_A_TOKEN
+from counterpoint.core.rules.models.providers import BYTES_A_TOKEN
 from counterpoint.dialects.agentic.nouns import Brief, BriefRequest, WritingOrder
 from counterpoint.dialects.agentic.rules.briefs import in_order, is_due, parse_batch
 from counterpoint.dialects.agentic.verbs.briefs import Briefs, draft_of

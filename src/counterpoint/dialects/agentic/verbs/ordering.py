@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from counterpoint.core.model.models.asking import DEFAULT_TIMEOUT, Answer
+from counterpoint.core.model.models import DEFAULT_TIMEOUT, Answer
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change

@@ -9,8 +9,8 @@ from counterpoint.core.model.answers import HandedOver
 from counterpoint.core.model.filters import Handover
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Handoff, Session, SessionOpening, SessionView
+from counterpoint.core.operations.recording.connection_sessions import last_handoff
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.resumable_sessions import last_handoff
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.sessions import Sessions, end_with, view_of
 from counterpoint.core.ports.store import Reading

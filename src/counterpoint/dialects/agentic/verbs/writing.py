@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from counterpoint.core.model.models.asking import Answer, Provider, Question
-from counterpoint.core.model.models.asking import make_question as asked_of
-from counterpoint.core.model.models.uses import RESERVED, ModelDay
+from counterpoint.core.model.models import RESERVED, Answer, ModelDay, Provider, Question
+from counterpoint.core.model.models import make_question as asked_of
 from counterpoint.core.model.work import TITLE_LIMIT
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import Change

@@ -24,7 +24,7 @@ from counterpoint.core.operations.recording.moves import move, refuse_dropping
 from counterpoint.core.operations.recording.unallowed import find_unallowed_checks
 from counterpoint.core.operations.recording.unit import perform
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.planning.commands import command_of
+from counterpoint.core.rules.planning.attributes import command_of
 from counterpoint.dialects.foundry.models.specs import REMOVED, NodeType
 from counterpoint.dialects.foundry.models.tasks import COMMAND
 from counterpoint.dialects.foundry.nodes.rules.drafting import Place, as_written

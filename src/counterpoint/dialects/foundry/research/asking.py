@@ -17,18 +17,18 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final, TypeVar
 
-from counterpoint.core.model.models.asking import Answer, Message, Provider, Question, Role
+from counterpoint.core.model.models import Answer, Message, Provider, Question, Role
 from counterpoint.core.model.rows import Prose
-from counterpoint.core.model.web.pages import Page
+from counterpoint.core.model.web import Page
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.web.fetching import PageVerbs
+from counterpoint.core.operations.web import PageVerbs
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.models.provider_order import ProviderOrder, first_of, provider_away
+from counterpoint.core.rules.models.providers import ProviderOrder, first_of, provider_away
 from counterpoint.dialects.foundry.models.research import (
     PREFIXES,
     ResearchStep,

@@ -20,16 +20,14 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final, cast
 
-from counterpoint.core.model.models.asking import Answer, Question
+from counterpoint.core.model.models import Answer, Question
 from counterpoint.core.model.rows import Prose, load_object
-from counterpoint.core.model.web.pages import Page, PageLimits
-from counterpoint.core.model.web.searching import Search, SearchAnswer
+from counterpoint.core.model.web import Page, PageLimits, Search, SearchAnswer
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.web.fetching import PageVerbs
-from counterpoint.core.operations.web.searching import SearchVerbs
+from counterpoint.core.operations.web import PageVerbs, SearchVerbs
 from counterpoint.core.ports.models import Listen
 from counterpoint.dialects.foundry.models.research import ResearchMode, ResearchStep, ResearchStudy
 from counterpoint.dialects.foundry.research.asking import (

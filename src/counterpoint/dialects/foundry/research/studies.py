@@ -10,7 +10,7 @@ from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.web.searching import SearchVerbs
+from counterpoint.core.operations.web import SearchVerbs
 from counterpoint.dialects.foundry.models.research import ResearchMode, ResearchStudy
 from counterpoint.dialects.foundry.research.asking import (
     StepDraft,

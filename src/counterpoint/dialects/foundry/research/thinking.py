@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
-from counterpoint.core.model.models.asking import Answer
+from counterpoint.core.model.models import Answer
 from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.provider_order import first_of
+from counterpoint.core.rules.models.providers import first_of
 from counterpoint.dialects.foundry.models.research import IdeateAction, ResearchStudy, Strategy
 from counterpoint.dialects.foundry.research.asking import (
     Askable,

@@ -18,13 +18,13 @@ from hashlib import sha256
 from posixpath import normpath
 from typing import Final, Protocol
 
-from counterpoint.core.model.models.asking import Answer, Caching, Message, Question
+from counterpoint.core.model.models import Answer, Caching, Message, Question
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.provider_order import first_of
+from counterpoint.core.rules.models.providers import first_of
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects.foundry.models.specs import SpecLine
 from counterpoint.dialects.foundry.places import SpecsPlaces

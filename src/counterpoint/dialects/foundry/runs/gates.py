@@ -47,7 +47,7 @@ from counterpoint.core.operations.trust.derived_keys import DerivedKeys
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.areas import covers
 from counterpoint.core.rules.evidence import snapshot_of
-from counterpoint.core.rules.planning.commands import command_of
+from counterpoint.core.rules.planning.attributes import command_of
 from counterpoint.dialects.foundry.journal.operations import Journals
 from counterpoint.dialects.foundry.models.runs import (
     GateEvidence,

@@ -30,11 +30,11 @@ from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Attribute, Gate, Item, Project
 from counterpoint.core.operations.recording.change import Change
+from counterpoint.core.operations.recording.connection_sessions import live_claims
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.operations.recording.facets import attributes_of, value_of
 from counterpoint.core.operations.recording.handover import close, let_go
 from counterpoint.core.operations.recording.moves import follow
-from counterpoint.core.operations.recording.resumable_sessions import live_claims
 from counterpoint.core.operations.sessions import refuse_live, take_up_session, takeover_reason
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.sessions import may_write

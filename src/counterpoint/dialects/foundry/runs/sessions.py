@@ -13,7 +13,7 @@ from typing import Final, cast
 
 from counterpoint.core.model.filters import Judgment
 from counterpoint.core.model.lifecycles import UNCLOSED
-from counterpoint.core.model.models.uses import ModelUse
+from counterpoint.core.model.models import ModelUse
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Item
@@ -23,7 +23,7 @@ from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.reviews import Reviews
 from counterpoint.core.operations.trust.permitted import Permitted
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.planning.commands import command_of
+from counterpoint.core.rules.planning.attributes import command_of
 from counterpoint.dialects.foundry.journal.rules import entry_of
 from counterpoint.dialects.foundry.models.runs import (
     TASK_STEPS,

@@ -20,7 +20,7 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.planning.commands import command_of
+from counterpoint.core.rules.planning.attributes import command_of
 from counterpoint.dialects.foundry.models.runs import (
     PAUSE_REASONS,
     STATUSES,

@@ -25,7 +25,7 @@ from counterpoint.core.operations.recording.facets import attributes_of, set_att
 from counterpoint.core.operations.recording.links import depend, undepend
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.templating.patterns import Pattern
+from counterpoint.core.rules.templating.reading import Pattern
 from counterpoint.dialects.foundry.models.specs import (
     DEPENDS,
     NODE,

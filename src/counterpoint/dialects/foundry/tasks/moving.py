@@ -44,7 +44,7 @@ from counterpoint.core.operations.recording.unit import Unit, extend_entry, reco
 from counterpoint.core.operations.tasks import FinishBasis, Tasks, look_at
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading, Writing
-from counterpoint.core.rules.planning.commands import command_of
+from counterpoint.core.rules.planning.attributes import command_of
 from counterpoint.dialects.foundry.models.specs import ARCHIVED, ROOT, NodeType, Status, Tally
 from counterpoint.dialects.foundry.models.tasks import (
     ACTUAL_HOURS,

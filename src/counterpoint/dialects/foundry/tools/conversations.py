@@ -7,8 +7,8 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from counterpoint.core.model.models.asking import Answer
-from counterpoint.core.model.web.pages import Page
+from counterpoint.core.model.models import Answer
+from counterpoint.core.model.web import Page
 from counterpoint.dialects.arguments import INTEGER, NUMBER, TEXT, TEXTS, not_blank
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.foundry.envelope import code_of, page, present

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from counterpoint.core.model.models.asking import Provider
+from counterpoint.core.model.models import Provider
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import present
 from counterpoint.dialects.foundry.reviews.operations import PlanReviews, SpecReviews

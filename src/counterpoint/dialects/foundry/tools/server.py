@@ -14,13 +14,7 @@ import orjson
 from pydantic import Field
 
 from counterpoint import __version__
-from counterpoint.core.model.models.asking import (
-    DEFAULT_TIMEOUT,
-    Answer,
-    Provider,
-    Stop,
-    make_question,
-)
+from counterpoint.core.model.models import DEFAULT_TIMEOUT, Answer, Provider, Stop, make_question
 from counterpoint.dialects.arguments import INTEGER, NUMBER, TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import PHRASES, page, present

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
-from counterpoint.core.rules.models.provider_order import ProviderOrder
+from counterpoint.core.rules.models.providers import ProviderOrder
 from counterpoint.dialects.arguments import INTEGER, TEXT
 from counterpoint.dialects.call import Call
 from counterpoint.dialects.foundry.envelope import page, present

@@ -24,7 +24,7 @@ from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Alias, Gate, Item, Project
 from counterpoint.core.operations.claims import refuse_taken
-from counterpoint.core.operations.closing.dropping import let_go
+from counterpoint.core.operations.closing.ending import let_go
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import refuse_open_children
@@ -43,7 +43,7 @@ from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
-from counterpoint.core.rules.trust.independence import suffices
+from counterpoint.core.rules.trust.callers import suffices
 from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.contract_files import ContractDirectory
 from counterpoint.dialects.symphony.nouns import TransferredIssue

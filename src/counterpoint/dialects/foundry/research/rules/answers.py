@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from counterpoint.core.rules.models.quoting import DATA, quote_text
+from counterpoint.core.rules.models.providers import DATA, quote_text
 from counterpoint.dialects.foundry.models.research import CONFIDENCES, SURE
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json, dump_any, object_of

@@ -19,7 +19,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from counterpoint.core.model.rows import REDACTED, load_object
-from counterpoint.core.rules.models.quoting import DATA, quote_text
+from counterpoint.core.rules.models.providers import DATA, quote_text
 from counterpoint.dialects.foundry.models.research import CONFIDENCES, ResearchMode, ResearchStep
 from counterpoint.dialects.foundry.research.rules.answers import (
     list_of,

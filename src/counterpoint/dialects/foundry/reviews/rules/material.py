@@ -39,7 +39,7 @@ from hashlib import sha256
 from typing import Any, Final, Literal, cast
 
 from counterpoint.core.model.rows import REDACTED
-from counterpoint.core.rules.models.quoting import DATA, quote_text
+from counterpoint.core.rules.models.providers import DATA, quote_text
 from counterpoint.dialects.foundry.models.runs import Verdict
 from counterpoint.dialects.foundry.nodes.rules.shape import (
     Node,

@@ -1,5 +1,6 @@
-"""Searching the web: within limits, again where that helps, and written down.
+"""Searches the web and fetches pages, within what is allowed and paid for.
 
+Searching the web: within limits, again where that helps, and written down.
 What holds for models holds here: nobody is asked while a transaction is open, what it may cost is set aside before, and it is a use of its provider.
 """
 
@@ -9,29 +10,92 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
-from counterpoint.core.model.models.asking import Answer, Tokens
-from counterpoint.core.model.models.configured import Modelling
-from counterpoint.core.model.web.configured import Browsing
-from counterpoint.core.model.web.searching import Search, SearchAnswer, Searcher, SearchResult
-from counterpoint.core.operations.models.keeping import UseDraft, record_use
-from counterpoint.core.operations.models.reserving import Reservation, set_aside
+from counterpoint.core.model.models import Answer, Modelling, Tokens
+from counterpoint.core.model.web import (
+    Browsing,
+    Page,
+    PageLimits,
+    Search,
+    SearchAnswer,
+    Searcher,
+    SearchResult,
+)
 from counterpoint.core.operations.models.spending import (
     AnswerListener,
     ProviderBreakers,
+    Reservation,
     RetryOrder,
+    UseDraft,
     ask_with_retries,
     load_trusted,
     pass_breaker,
+    record_use,
     refuse_early,
+    set_aside,
 )
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.ports.circuits import rest_reason
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
-from counterpoint.core.rules.models.provider_order import no_provider, provider_away
+from counterpoint.core.rules.documents import from_pages, is_pdf
+from counterpoint.core.rules.models.providers import no_provider, provider_away
 from counterpoint.core.rules.trust.commands import models_loosened, web_loosened
-from counterpoint.kernel.errors import NotFound, NotTrusted
+from counterpoint.kernel.clock import elapsed_ms
+from counterpoint.kernel.errors import Forbidden, InvalidInput, NotFound, NotTrusted, PageFailed
+
+LIMITS = PageLimits()
+
+
+class PageVerbs:
+    """Verbs that fetch pages."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def may_fetch(self) -> bool:
+        """Return whether any page may be fetched; NotTrusted, MalformedDocument."""
+        web = self._said()
+        return web.fetches or bool(web.hosts)
+
+    def fetch(self, url: str, listen: Listen, limits: PageLimits = LIMITS) -> Page:
+        """Return a page.
+
+        Raises InvalidInput, AddressRefused, Forbidden where nobody lets pages be fetched, NotTrusted, PageFailed, PageTimedOut, Unavailable for a PDF that nothing here reads; and what `listen` raises.
+        """
+        context = self._context
+        refuse_early(context, "")
+        fetching = context.ports.fetching()
+        # What no configuration could allow is refused first, as such; then what a person would have to allow.
+        host = fetching.check(
+            url, context.ports.checking().web.hosts if context.ports.checking else ()
+        )
+        web = self._said()
+        if not web.fetches and host not in web.hosts:
+            raise Forbidden(
+                "pages are not fetched in this project",
+                hint="Have a person write `fetch = true` below [web] into counterpoint.toml and run `counterpoint trust` (docs/research.md).",
+            )
+        began = context.ports.clock.now()
+        page = fetching.fetch(url, web.hosts, limits, listen)
+        if not page.content:
+            return page
+        seconds_left = limits.whole - elapsed_ms(began, context.ports.clock.now()) / 1000
+        return self._read(page, listen, seconds_left)
+
+    def _read(self, page: Page, listen: Listen, seconds: float) -> Page:
+        """Return a PDF with the text of its pages, each below a line with its number; PageFailed, Unavailable without the library."""
+        if not is_pdf(page.content):
+            raise PageFailed(f"{page.url[:200]} says that it is a PDF, and is none")
+        try:
+            pages = self._context.ports.evidence.pages(page.content, listen, seconds)
+        except InvalidInput as fault:
+            raise PageFailed(f"{page.url[:200]}: {fault.message}") from fault
+        return replace(page, text=from_pages(pages).text, content=b"")
+
+    def _said(self) -> Browsing:
+        return load_trusted(self._context, lambda web: web_loosened(web.web) is not None).web
+
 
 NAME = "search"
 """What stands in the place of a model in the use of a search."""

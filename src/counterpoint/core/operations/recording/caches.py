@@ -1,5 +1,24 @@
-"""What this process appends for writers, remembered until it is signed.
+"""What a process remembers between calls: commitments, authors, last reads.
 
+Which trees are being closed, as far as one process knows without asking.
+Rules: (1) the store is asked once, and again after anybody else has written or an ending was, so that nothing is asked
+while one process writes. (2) What is asked inside of a transaction that has written an ending itself is not kept, as that may be undone.
+
+Which salt a text gets: a fresh one, or the one that it was just kept with.
+Every use of a text could have a salt, and a row in `texts`, of its own. But most texts that repeat do so at
+once (what a comparison of the tree found, an empty list of remarks), so that this would take half as much
+room again. Rules: (1) a short text that was kept a moment ago gets the same salt, and so the same row.
+(2) What tells that it is the same lies in memory only: nothing that is stored leads from a text to
+its commitment, before or after it is taken away. (3) The text is kept anew each time all the same, so a
+transaction that was undone leaves no reference to nothing. (4) A text that is taken away gets a fresh salt from then on, whoever
+took it away: what this process did not write itself is asked for texts that went, before anything is written after it.
+
+When somebody last read, so that approvals cover only what they can have read.
+Rule 1: each call of a connection that reads is a look, known by the session with which the connection came.
+Rule 2: what counts for a call is the look before it. Rule 3: it is kept in memory, for the connections that were
+heard last: of others nothing is known, and nothing refused.
+
+What this process appends for writers, remembered until it is signed.
 1. Whoever appends an entry notes its leaf hash before the transaction lands; nothing else is done there.
 2. Whoever signs reads the leaf hashes that did land and takes those that were noted: so an entry that another process
    appended is never signed, and one that was undone is not there to be taken.
@@ -11,14 +30,119 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Final
 
+from counterpoint.core.ledger.lines import REDACTION
 from counterpoint.core.ledger.merkle import Frontier, extend_with_proof
 from counterpoint.core.model.trust.writers import WriterGrowth, WriterSignature
+from counterpoint.core.model.work import Ending
+from counterpoint.core.ports.store import Reading, Salted
+from counterpoint.kernel.canonical import commitment
+from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.frozen import mutable
+from counterpoint.kernel.ids import Mint
+
+
+class UnderWay:
+    """The endings under way of the project that was written in last.
+
+    leaf: of the last entry that this process has seen: nothing before it is news.
+    free: the project in which nothing is under way, if that is known. is_written: whether the last transaction has written an ending.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self.leaf = self.free = ""
+        self.is_written = False
+
+    def begin(self, leaf: str) -> None:
+        """Begin a transaction that this process knows too little of; leaf: of the last entry there is."""
+        self.leaf, self.free, self.is_written = leaf, "", False
+
+    def write(self) -> None:
+        """Know that this transaction writes an ending."""
+        self.free, self.is_written = "", True
+
+    def all(self, view: Reading) -> tuple[Ending, ...]:
+        """Return the endings under way."""
+        endings = tuple(view.select(Ending, status="begun"))
+        if not (endings or self.is_written):
+            self.free = view.project
+        return endings
+
+
+_MOST: Final = 512
+_LONGEST: Final = 2_000
+
+
+class CommitmentCache:
+    """The texts that were kept last, each with its salt.
+
+    leaf: of the last entry that this process has seen: nothing before it is news.
+    losses: how often texts may have been taken away. What was committed before a loss is not to be used after it.
+    """
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self.leaf = ""
+        self.losses = 0
+        self._known: dict[str, tuple[str, Salted]] = {}
+        self._last: tuple[str, int] = "", -1
+
+    def follow(self, view: Reading, leaf: str) -> None:
+        """Forget everything if texts were taken away by others; leaf: of the last entry there is."""
+        if leaf == self.leaf:
+            return
+        self.leaf = leaf
+        last = view.project, next(iter(view.sequences(action=REDACTION, limit=1)), -1)
+        if last != self._last:
+            self._known.clear()
+            self.losses += 1
+            self._last = last
+
+    def commit(self, text: str, mint: Mint) -> tuple[str, Salted]:
+        """Return the commitment of a text, with the salt that it was just kept with or a fresh one."""
+        stored = self._known.get(text)
+        if stored is not None:
+            return stored
+        salt = mint.salt()
+        pair = commitment(salt, text), Salted(salt, text)
+        if len(text) <= _LONGEST:
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[text] = pair
+        return pair
+
+    def forget(self, commitments: Collection[str]) -> None:
+        """Give texts fresh salts from now on."""
+        gone = set(commitments)
+        # A copy of what there is: another thread may commit texts that it is going to write.
+        pairs = list(self._known.items())
+        self._known = {text: pair for text, pair in pairs if pair[0] not in gone}
+        self.losses += 1
+
+
+class LastReads:
+    """The last read of each connection."""
+
+    def __init__(self) -> None:
+        """Know of nobody yet."""
+        self._last: dict[str, Timestamp] = {}
+        self._lock = threading.Lock()
+
+    def look(self, seat: str, now: Timestamp) -> Timestamp | None:
+        """Return when a connection looked before, and keep that it does now."""
+        with self._lock:
+            before = self._last.pop(seat, None)
+            self._last[seat] = now
+            if len(self._last) > _MOST:
+                del self._last[next(iter(self._last))]
+            return before
+
 
 MOST: Final = 100_000
 """Entries that are remembered; those before them stay unsigned if nobody signs for so long."""

@@ -1,1 +1,0 @@
-"""Models that can be asked, and what a project says of them."""

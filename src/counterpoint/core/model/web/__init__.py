@@ -1,1 +1,0 @@
-"""Nouns of searches on the web and of pages that are fetched."""

@@ -1,1 +1,0 @@
-"""What one process knows of a ledger without asking."""

@@ -1,1 +1,0 @@
-"""Verbs that search the web and fetch pages of it."""

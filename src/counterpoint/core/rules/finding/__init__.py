@@ -1,1 +1,0 @@
-"""Judgments about what fits a question."""
