@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
-SORTS = {"console", "json", "markdown", "mermaid", "sh", "text", "toml", "yaml"}
+SORTS = {"console", "json", "markdown", "mermaid", "sh", "sql", "text", "toml", "yaml"}
 """`sh` and `console` are run by `make snippets`; of `text` it is said what it is."""
 
 

@@ -26,11 +26,11 @@ STEPS = (
     "StoreWriting.forget@return:1",
     "Unit.__exit__@return:1",
     "Targets.take@return:2",
-    "Erasing._erase@return:1",
+    "Erasures._erase@return:1",
     "SqliteStore.purge@return:1",
-    "left_in@return:1",
-    "Erasing.close@call:1",
-    "Erasing.close@return:1",
+    "find_remains@return:1",
+    "Erasures.close@call:1",
+    "Erasures.close@return:1",
 )
 
 

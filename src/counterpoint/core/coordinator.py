@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.trust.erasing import Erasures
     from counterpoint.core.operations.trust.exports import Exports
     from counterpoint.core.operations.trust.joint_acts import JointActs
-    from counterpoint.core.operations.trust.people import Keys, People
+    from counterpoint.core.operations.trust.keys import Keys
+    from counterpoint.core.operations.trust.people import People
     from counterpoint.core.operations.trust.permitted import Permitted
     from counterpoint.core.operations.trust.signing import LedgerSigning
     from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
@@ -135,7 +136,7 @@ class Core:
     @cached_property
     def keys(self) -> Keys:
         """Verbs for looking at the keys of people."""
-        from counterpoint.core.operations.trust.people import Keys
+        from counterpoint.core.operations.trust.keys import Keys
 
         return Keys(self._context)
 

@@ -8,7 +8,6 @@ name: a link is made only where there is none, so that of many who write at once
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +20,7 @@ def replace_file(path: Path, content: bytes, *, mode: int = 0o600, what: str = "
 
     what: how a refusal calls it; empty: by its path.
     """
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         make_folder(path.parent)
@@ -44,7 +43,7 @@ def replace_file(path: Path, content: bytes, *, mode: int = 0o600, what: str = "
 
 def publish_file(path: Path, content: bytes, *, mode: int) -> None:
     """Put a whole file under its name, durably, unless there is one already; OSError."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(draft, flags, mode)
     try:

@@ -1,6 +1,6 @@
 """Threads that work on deep research, behind the calls.
 
-Two acts at most are under way at once, each of another turn (dialects/foundry/research/deep.py): no call waits for them, and whoever begins many slows his own alone. What
+Two acts at most are under way at once, each of another turn (dialects/foundry/research/board.py): no call waits for them, and whoever begins many slows his own alone. What
 is under way when a process is killed is taken up by the next one of the ledger. Nothing of it is loaded in a project without deep research.
 """
 
@@ -17,7 +17,7 @@ from counterpoint.app import App
 from counterpoint.core.coordinator import Core
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.dialects.foundry.models.research import ResearchStudy
-from counterpoint.dialects.foundry.research.deep import Board, Key
+from counterpoint.dialects.foundry.research.board import Board, Key
 from counterpoint.kernel.errors import CounterpointError
 
 if TYPE_CHECKING:

@@ -171,9 +171,9 @@ NOUNS: Final = Nouns(
         "library": lazy_import(f"{_MODEL}.documents", "Document"),
         "passages": lazy_import(f"{_MODEL}.documents", "Passage"),
         "erasures": lazy_import(f"{_MODEL}.trust.erasures", "Erasure"),
-        "model_uses": lazy_import(f"{_MODEL}.models.uses", "ModelUse"),
-        "model_days": lazy_import(f"{_MODEL}.models.uses", "ModelDay"),
-        "model_answers": lazy_import(f"{_MODEL}.models.uses", "KeptAnswer"),
+        "model_uses": lazy_import(f"{_MODEL}.models", "ModelUse"),
+        "model_days": lazy_import(f"{_MODEL}.models", "ModelDay"),
+        "model_answers": lazy_import(f"{_MODEL}.models", "KeptAnswer"),
     },
 )
 

@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Final, cast
 
 import apsw
@@ -551,7 +550,7 @@ def _put_journal_aside(file: Path) -> None:
     finally:
         database.xClose()
     if is_with_log:
-        journal.rename(journal.with_name(f"{journal.name}{ASIDE}-{token_hex(4)}"))
+        journal.rename(journal.with_name(f"{journal.name}{ASIDE}-{os.urandom(4).hex()}"))
 
 
 def _undo(connection: apsw.Connection) -> None:

@@ -13,7 +13,8 @@ import pytest
 from builders import Agent, Workshop
 from counterpoint.core.model.models import ModelUse
 from counterpoint.dialects.foundry.models.research import ResearchStep, ResearchStudy
-from counterpoint.dialects.foundry.research.deep import Advancing, Board
+from counterpoint.dialects.foundry.research.board import Board
+from counterpoint.dialects.foundry.research.deep import Advancing
 from counterpoint.evidence.running.configuration import read_checking
 from fakes.deep_world import DeepWorld
 from fakes.paged import Sent

@@ -1,4 +1,4 @@
-"""Enrols people and their keys."""
+"""The keys of people and what they sign: prepared here, checked by `recording`."""
 
 from __future__ import annotations
 
@@ -30,47 +30,18 @@ from counterpoint.core.operations.recording.authority import (
     without_signature,
 )
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.contributions import SIGNED_FROM
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.operations.trust.keys import Keys
 from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.secrets import mask, mask_json
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput
 from counterpoint.kernel.ids import SALT_BYTES
 from counterpoint.kernel.visible import likeness_of
-
-
-class Keys:
-    """Verbs for looking at the keys of people."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    def list(self) -> list[Key]:
-        """Return every key that was ever enrolled, the oldest first."""
-        with self._context.reading() as view:
-            return view.select(Key, order="enrolled_at,id")
-
-    def get(self, name: str) -> Key:
-        """Return the key of an id, or of the beginning of one, or the only one of an owner; NotFound."""
-        keys = self.list()
-        matches = [key for key in keys if key.id == name]
-        matches = matches or [key for key in keys if key.owner == name and key.is_in_force]
-        matches = matches or [
-            key for key in keys if key.id.removeprefix("SHA256:").startswith(name)
-        ]
-        if len(matches) != 1:
-            what = "no key" if not matches else f"{len(matches)} keys"
-            raise NotFound(
-                f"there is {what} {name!r} in this project",
-                hint="See `counterpoint key list` for those there are.",
-            )
-        return matches[0]
-
 
 _LONGEST_OWNER = 100
 _RECOVER = "recover a key"

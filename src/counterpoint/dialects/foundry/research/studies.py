@@ -24,7 +24,8 @@ from counterpoint.dialects.foundry.research.asking import (
     list_steps,
     settle,
 )
-from counterpoint.dialects.foundry.research.deep import Board, caller_of
+from counterpoint.dialects.foundry.research.board import Board
+from counterpoint.dialects.foundry.research.deep import caller_of
 from counterpoint.dialects.foundry.research.rules.deep import Course, course_of
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
