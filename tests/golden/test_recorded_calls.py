@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from difflib import unified_diff
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 from uuid import UUID
 
@@ -60,7 +61,11 @@ def recorded_calls(store: Store) -> Generator[list[tuple[str, int]]]:
         patch.setattr(
             "counterpoint.dialects.colibri.tools.tasks.uuid4", lambda: UUID(int=len(calls))
         )
-        patch.setattr("secrets.token_hex", lambda size: f"{next(salts):0{2 * size}x}")
+        for module in ("people", "joint_acts"):
+            patch.setattr(
+                f"counterpoint.core.operations.trust.{module}.secrets",
+                SimpleNamespace(token_hex=lambda size: f"{next(salts):0{2 * size}x}"),
+            )
         yield calls
 
 

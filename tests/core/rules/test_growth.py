@@ -53,7 +53,7 @@ LINES: Final[dict[str, Callable[[str], object]]] = {
     "a page": lambda text: documents.extract("a.html", f"<p>{text}b".encode()),
     "a contract's artifact": lambda text: list(contracts.headings(f"# a{text}b\n{text}b")),
     "a diff": lambda text: diffs.parse(f'diff --git "{text} b'),
-    "a template": lambda text: filling.fill("{{ a=b }}" + text, {}),
+    "a template": lambda text: filling.fill_markdown("{{ a=b }}" + text, {}),
     "Markdown": lambda text: markdown_lines.parse_markdown(f"{text}b\n" * 3),
     "comments in a line": lambda text: markdown_lines.without_comments(f"{text}<!-- a"),
     "a skill": lambda text: skills.load_skill(
@@ -84,7 +84,7 @@ def test_many_lines_beside_each_other_are_read_before_the_test_ends() -> None:
     assert documents.extract("a.csv", b"," * MANY + b"\n" + b"a\n" * MANY).text
     assert documents.extract("a.html", b"<b>x</b>" * MANY).text == "x" * MANY
     assert len(documents.cut("a" * 20 * MANY)) > MANY // 100
-    assert filling.fill("{{ a=b }} " * MANY, {}).count("b") == MANY
+    assert filling.fill_markdown("{{ a=b }} " * MANY, {}).count("b") == MANY
 
 
 def test_areas_made_to_be_slow_are_compared_before_the_test_ends() -> None:

@@ -1,4 +1,4 @@
-"""The keys of people as they stand (start-up: who looks at them loads nothing of what signs)."""
+"""The keys of people as they stand, without what signs (start-up)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queue of this process's studies: whose turn is next (start-up: every server has one, and few load what takes the turns).
+"""The queue of this process's studies: whose turn is next (start-up).
 
 Rule 1: a turn is one act: a question to a model, a search, some of its pages. Rule 2: callers have turns one after the other, and so have the studies of each; whoever has
 ten studies slows his own. Rule 3: nothing of this is kept: what is under way stands in the ledger, and is put here again.
