@@ -145,6 +145,7 @@ def test_who_waits_for_a_project_is_let_in_as_it_came(address, postgres_store, e
         save(writing, example(Project, project="p"))
     order: list[int] = []
     waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    row = "SELECT ctid FROM counterpoint.projects WHERE project = 'p'"
     stores = [connected(address, patience=60.0) for _ in range(5)]
 
     def write(number: int) -> None:
@@ -153,6 +154,7 @@ def test_who_waits_for_a_project_is_let_in_as_it_came(address, postgres_store, e
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(5)]
     with psycopg.connect(address, autocommit=True) as looking, psycopg.connect(address) as holder:
+        before = looking.execute(row).fetchall()
         # A writer of ours would be undone if it were silent for so long on a slow machine.
         holder.execute("SELECT FROM counterpoint.projects WHERE project = 'p' FOR UPDATE")
         for number, thread in enumerate(threads):
@@ -162,6 +164,8 @@ def test_who_waits_for_a_project_is_let_in_as_it_came(address, postgres_store, e
     for thread in threads:
         thread.join()
     assert order == [0, 1, 2, 3, 4]
+    with psycopg.connect(address) as looking:
+        assert looking.execute(row).fetchall() == before
     for store in stores:
         store.close()
 
