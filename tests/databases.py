@@ -35,6 +35,8 @@ class Databases:
         with (folder / "postgresql.conf").open("a") as configuration:
             configuration.write(_CONFIGURATION)
         self.server.start()
+        # Whoever is root in a namespace of his own passes by no bits of a folder of another account.
+        folder.chmod(0o711)
         # Whoever is root in a namespace of his own may not pass by the bits of a folder of another account.
         folder.chmod(0o711)
         self._numbers = itertools.count(1)
