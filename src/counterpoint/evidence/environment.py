@@ -2,7 +2,8 @@
 
 A variable reaches a command if and only if (1) it has a value, (2) its name is in the allow-list
 or was named by the project's settings, and (3) its name does not look like that of a secret, nor leads it to a program that uses
-keys for whoever asks (`SSH_AUTH_SOCK`). Rule 3 has no exception. What says from where an interpreter loads code (`PYTHONPATH`, `NODE_OPTIONS`) is not in the list: it would be part
+keys for whoever asks (`SSH_AUTH_SOCK`), or to a shared terminal. Rule 3 has no exception. (4) A name that leads to another program which acts
+for whoever asks (`DOCKER_HOST`, `DISPLAY`) reaches it only where the project's trusted configuration names it. What says from where an interpreter loads code (`PYTHONPATH`, `NODE_OPTIONS`) is not in the list: it would be part
 of the program. Git gets everything but secrets and the variables that would point it at
 another repository, another index or somebody's tracing file.
 
@@ -24,6 +25,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from counterpoint.core.model.access import SECRET_PREFIX
+from counterpoint.core.model.trust.checking import LEADING
 from counterpoint.kernel.client_session import is_reference
 from counterpoint.kernel.matching.expressions import expression
 
@@ -34,8 +36,11 @@ _ALLOWED = frozenset(
 )
 _TO_KEYS = frozenset(
     {"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS"}
-    | {"XDG_RUNTIME_DIR", "KRB5CCNAME"}
+    | {"XDG_RUNTIME_DIR", "KRB5CCNAME", "TMUX", "TMUX_TMPDIR", "STY", "SCREENDIR", "ZELLIJ"}
+    | {"KITTY_LISTEN_ON", "WEZTERM_UNIX_SOCKET", "ALACRITTY_SOCKET", "SWAYSOCK", "I3SOCK"}
+    | {"HYPRLAND_INSTANCE_SIGNATURE"}
 )
+_LEADING = frozenset(name for names in LEADING.values() for name in names)
 _ALLOWED_STARTS = ("LC_", "GIT_AUTHOR_", "GIT_COMMITTER_")
 _GIT_KEPT = frozenset(
     {
@@ -85,13 +90,16 @@ def looks_secret(name: str) -> bool:
     return _SECRET.search(name) is not None
 
 
-def for_command(environ: Mapping[str, str], extra_names: Collection[str] = ()) -> dict[str, str]:
-    """Return the variables a command may see; `extra_names` widens the allow-list."""
+def for_command(
+    environ: Mapping[str, str], extra_names: Collection[str] = (), sockets: Collection[str] = ()
+) -> dict[str, str]:
+    """Return the variables a command may see; `extra_names` widens the allow-list, `sockets` are those of `LEADING` that were trusted."""
+    names = {*_ALLOWED, *(set(extra_names) - _LEADING), *sockets}
     return {
         name: value
         for name, value in environ.items()
         if not (looks_secret(name) or name in _TO_KEYS)
-        and (name in _ALLOWED or name in extra_names or name.startswith(_ALLOWED_STARTS))
+        and (name in names or name.startswith(_ALLOWED_STARTS))
     }
 
 

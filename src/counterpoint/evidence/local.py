@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,7 @@ from counterpoint.core.model.evidence import (
     Snapshot,
 )
 from counterpoint.core.model.trust.checking import Checking
-from counterpoint.core.ports.evidence import READING, Watch
+from counterpoint.core.ports.evidence import READING, CommandCancelled, Watch
 from counterpoint.evidence import paths
 from counterpoint.evidence.environment import for_command
 from counterpoint.evidence.git.opened import OpenTrees
@@ -117,32 +118,36 @@ class LocalEvidence:
         from counterpoint.evidence.running import commands
         from counterpoint.evidence.running.allowance import quotas_here
 
-        environ = for_command(self._serving, self.passed)
-        if command.search_path:
-            environ["PATH"] = command.search_path
+        settings = self.checking()
+        environ = for_command(self._serving, self.passed, settings.sockets)
+        environ |= {"PATH": command.search_path} if command.search_path else {}
         from counterpoint.evidence.running.guarding import (
             Guarded,
             guarded_paths,
             put_back,
-            refused_writes,
+            with_restored,
         )
         from counterpoint.evidence.running.hidden import (
             absent_ledgers,
             hidden_logins,
             hidden_paths,
             missed_logins,
+            missed_sockets,
             without_begun,
         )
 
-        settings, started = self.checking(), time.time() - _SLACK
+        started = time.time() - _SLACK
         top = paths.real_root(root)
         environs = self.environ, self._serving
-        hidden = hidden_paths(self.database, top, *environs, exposed=settings.home)
+        hidden = hidden_paths(
+            self.database, top, *environs, exposed=settings.home, sockets=settings.sockets
+        )
         logins = hidden_logins(top, *environs, exposed=settings.home)
         ledgers = absent_ledgers(self.database, top, *environs)
         guarded = Guarded(absent=tuple(map(os.path.realpath, ledgers)))
         if settings.sandbox != "off":
             guarded = guarded_paths(top, self._serving, (*logins, *ledgers), hidden)
+        find_absent = partial(without_begun, guarded.absent, started, *environs)
         try:
             execution = commands.run(
                 root,
@@ -159,20 +164,16 @@ class LocalEvidence:
                     read_only=guarded.read_only,
                 ),
             )
-        finally:
+        except BaseException as fault:
             # Whoever cancels a command leaves as little behind.
-            absent = without_begun(guarded.absent, started, *environs)
-            restored = put_back(guarded._replace(absent=absent))
-        return replace(
-            execution,
-            missed=missed_logins(execution, self._serving, settings.home),
-            protected=(
-                *refused_writes(execution.output, guarded.read_only, top),
-                *restored.paths,
-            ),
-            put_aside=restored.asides,
-            leftovers=restored.leftovers,
-        )
+            restored = put_back(guarded._replace(absent=find_absent()))
+            if isinstance(cause := fault.__cause__, CommandCancelled):
+                cause.execution = with_restored(cause.execution, guarded, restored, top)
+            raise
+        restored = put_back(guarded._replace(absent=find_absent()))
+        missed = missed_logins(execution, self._serving, settings.home)
+        missed += missed_sockets(execution, settings.sockets)
+        return replace(with_restored(execution, guarded, restored, top), missed=missed)
 
     def contain(self, root: Path, path: str) -> str:
         """Return the path relative to the root, links followed; PathOutside if it leaves it."""

@@ -9,6 +9,7 @@
    first process ends, the kernel ends all in it.
 5. Before the program starts, every right is given up that could undo this: no capability is left but those over files, users
    and processes that root has, none can be had again, and what is mounted here is locked in namespaces below.
+   Sockets without a path (abstract ones) of programs outside cannot be reached, where the kernel can say so (Linux 6.12).
 6. Without the network there is a network namespace with nothing in it.
 """
 
@@ -50,6 +51,12 @@ _CHANGED: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.EL
 _ATTEMPTS: Final = 20
 _PR_CAPBSET_DROP: Final = 24
 _PR_SET_NO_NEW_PRIVS: Final = 38
+_LANDLOCK_CREATE: Final = 444
+_LANDLOCK_RESTRICT: Final = 446
+_LANDLOCK_VERSION: Final = 1
+_LANDLOCK_SCOPES: Final = 6
+"""The first version that keeps processes to abstract sockets of their own."""
+_LANDLOCK_ABSTRACT: Final = 1
 _CAPABILITIES: Final = 64
 """More than there are; the kernel says where they end."""
 _KEPT: Final = frozenset((0, 1, 3, 4, 5, 6, 7))
@@ -101,6 +108,21 @@ def give_up() -> None:
         if number not in capabilities:
             _LIBC.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
     _must(_LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+    _leave_abstract_sockets()
+
+
+def _leave_abstract_sockets() -> None:
+    """Keep this process from abstract sockets that others made, as far as the kernel can do that."""
+    if _LIBC.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION) < _LANDLOCK_SCOPES:
+        return
+    # No right over files, none over ports, and this scope.
+    rules = (ctypes.c_uint64 * 3)(0, 0, _LANDLOCK_ABSTRACT)
+    ruleset = _LIBC.syscall(
+        _LANDLOCK_CREATE, rules, ctypes.c_size_t(ctypes.sizeof(rules)), ctypes.c_uint32(0)
+    )
+    if ruleset >= 0:
+        _LIBC.syscall(_LANDLOCK_RESTRICT, ruleset, ctypes.c_uint32(0))
+        os.close(ruleset)
 
 
 def attend(leader: int, ended: int) -> NoReturn:

@@ -71,7 +71,7 @@ def told(said: Checking) -> list[str]:
     lines = _lines_of_commands(said.commands)
     lines += ["Runs whatever agents ask for."] if said.free else []
     held = [f"Sandbox: {said.sandbox}", f"Network: {_switch(said.network)}"]
-    held += _lines_of_home(said.home)
+    held += _lines_of_exposed(said)
     return [*lines, *held, *lines_of_models(said.models), *lines_of_web(said.web)]
 
 
@@ -143,7 +143,7 @@ def _changed(before: Checking, said: Checking) -> list[str]:
     lines = [f"New: {line}" for line in _without(said.commands, before.commands)]
     lines += [f"Gone: {line}" for line in _without(before.commands, said.commands)]
     were, are = (
-        [*_lines_of_home(one.home), *lines_of_models(one.models), *lines_of_web(one.web)]
+        [*_lines_of_exposed(one), *lines_of_models(one.models), *lines_of_web(one.web)]
         for one in (before, said)
     )
     lines += [f"New: {line}" for line in are if line not in were]
@@ -158,8 +158,14 @@ def _changed(before: Checking, said: Checking) -> list[str]:
     return lines
 
 
-def _lines_of_home(paths: Sequence[str]) -> list[str]:
-    return [f"Commands see ~/{path}, which is hidden else" for path in paths]
+def _lines_of_exposed(checking: Checking) -> list[str]:
+    return [
+        *(f"Commands see ~/{path}, which is hidden else" for path in checking.home),
+        *(
+            f"Commands get {name}, and reach the sockets of that kind, which are hidden else"
+            for name in checking.sockets
+        ),
+    ]
 
 
 def _without(some: Sequence[Sequence[str]], others: Sequence[Sequence[str]]) -> list[str]:

@@ -143,6 +143,7 @@ def _shown(said: Checking, project: Project, ledger: list[str], *, counts: bool)
         "sandbox": said.sandbox,
         "network": said.network,
         "home": [*said.home],
+        "sockets": [*said.sockets],
         "models": lines_of_models(said.models),
         "web": lines_of_web(said.web),
         "trusted": project.trusted,

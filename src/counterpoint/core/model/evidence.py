@@ -112,7 +112,7 @@ class Command:
     search_path: str = ""
 
 
-Ending = Literal["", "time", "memory", "processes", "output", "asked"]
+Ending = Literal["", "time", "memory", "processes", "output", "asked", "cancelled"]
 
 
 @frozen
@@ -152,10 +152,11 @@ class Execution:
     output_sha256: over all bytes of stdout and stderr as they came, also beyond the cap.
     output_bytes: how many bytes came in all; `output` holds the first and last parts of them within
         the cap, decoded with replacement, secrets not yet masked.
-    ended_for: the quota that it was ended for, or its time, or `asked` by its caller; empty if it ended by itself.
+    ended_for: the quota that it was ended for, or its time, or `asked` by its caller, or `cancelled`; empty if it ended by itself.
     program: the file that was run, by its whole path, and its SHA-256 before; that is empty if it cannot be read.
     sandbox: what confined it: `namespaces`, `bubblewrap` or `none`. unconfined: why no better one did.
-    network: whether it reached others. missed: hidden logins that it seems to have failed for, by their paths in the home.
+    network: whether it reached others. missed: hidden logins that it seems to have failed for, by their paths in the home, and
+    variables that lead to hidden sockets.
     protected: read-only files that it could not write, and what was put back after it. put_aside: where that is now.
     leftovers: what could not be put back, each with the reason and what to do.
     """

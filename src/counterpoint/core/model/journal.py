@@ -131,10 +131,15 @@ _LIMITS: Final = {
     "memory": ("it took too much memory", "memory_bytes", " bytes"),
     "processes": ("it had too many processes at once", "processes", ""),
     "output": ("it wrote too much output", "output_bytes", " bytes"),
+    "cancelled": ("its call was cancelled", "", ""),
 }
 """What is said of a command that was ended for a quota, which of its terms that was, and of what."""
 _HIDDEN: Final = (
     '`{0}` of the home is hidden from checks. If this one needs it, add `home = ["{0}"]` below `[checks]` in '
+    "counterpoint.toml; it counts once a person has run `counterpoint trust`"
+)
+_NOT_REACHED: Final = (
+    'what {0} leads to is hidden from checks. If this one needs it, add `sockets = ["{0}"]` below `[checks]` in '
     "counterpoint.toml; it counts once a person has run `counterpoint trust`"
 )
 _READ_ONLY: Final = "`{0}` is read-only for checks, since git starts programs by it. What has to write there is done outside of a check"
@@ -207,7 +212,8 @@ class Receipt(Noun):
         }
         paths = [value for name, _, value in parts if name == "read_only" and value not in asides]
         return [
-            *(_HIDDEN.format(login) for login in logins),
+            # Variables are written in capitals, logins are paths in the home.
+            *((_NOT_REACHED if name.isupper() else _HIDDEN).format(name) for name in logins),
             *(_READ_ONLY.format(path) for path in paths),
             *(_PUT_ASIDE.format(path, aside) for path, aside in asides.items()),
             *(_LEFTOVER.format(value) for name, _, value in parts if name == "leftover"),

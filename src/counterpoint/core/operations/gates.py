@@ -24,7 +24,7 @@ from counterpoint.core.operations.recording.moves import settle
 from counterpoint.core.operations.recording.unallowed import refuse_untrusted, way_to_run
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.trust.signing import LedgerSigning
-from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.ports.evidence import CommandCancelled, Watch
 from counterpoint.core.ports.store import Reading, Salted
 from counterpoint.core.rules.areas import covers
 from counterpoint.core.rules.evidence import files_text, snapshot_of, terms_of
@@ -84,7 +84,7 @@ class Gates:
         ran: list[_Run] = []
         orders = [(gate, self._allowed(order)) for gate, order in self._orders(check, token)]
         for gate, command in orders:
-            ran.append((gate, command, *self._execute(root, command, watch)))
+            ran.append((gate, command, *self._execute(root, command, watch, check.item)))
         receipts = tuple(self._land(check.item, token, ran))
         return Checked(receipts=receipts, passed=all(_passed(receipt) for receipt in receipts))
 
@@ -99,7 +99,7 @@ class Gates:
         ran: list[_Run | CounterpointError] = []
         for command in commands:
             try:
-                ran.append(("", command, *self._execute(root, self._allowed(command), watch)))
+                ran.append(("", command, *self._execute(root, self._allowed(command), watch, item)))
             except (InvalidInput, ProgramMissing, Forbidden) as fault:
                 ran.append(fault)
         done = [outcome for outcome in ran if not isinstance(outcome, CounterpointError)]
@@ -128,13 +128,28 @@ class Gates:
         return replace(command, search_path=path)
 
     def _execute(
-        self, root: Path, command: Command, watch: Watch | None
+        self, root: Path, command: Command, watch: Watch | None, item: str
     ) -> tuple[Execution, Snapshot]:
         if watch is not None:
             watch(f"running {' '.join(command.argv)}")
-        execution = self._context.ports.evidence.run(root, command, watch)
+        try:
+            execution = self._context.ports.evidence.run(root, command, watch)
+        except BaseException as fault:
+            if isinstance(fault.__cause__, CommandCancelled):
+                self._keep_cancelled(root, command, fault.__cause__.execution, item)
+            raise
         # The tree after the command: that content is what the receipt vouches for.
         return execution, self._context.ports.evidence.snapshot(root)
+
+    def _keep_cancelled(
+        self, root: Path, command: Command, execution: Execution, item: str
+    ) -> None:
+        """Keep a receipt of a cancelled command that left something: nobody hears an answer, and no gate moves."""
+        if execution.put_aside or execution.leftovers or execution.protected:
+            snapshot = self._context.ports.evidence.snapshot(root)
+            # What the caller hears is that it was cancelled, also where the claim was lost meanwhile.
+            with suppress(CounterpointError):
+                self._land(item, None, [("", command, execution, snapshot)])
 
     def _orders(self, check: Check, token: int | None) -> list[tuple[str, Command]]:
         with self._context.reading() as view:

@@ -18,6 +18,15 @@ from counterpoint.core.model.evidence import (
 Watch = Callable[[str], None]
 """Is told, in words, how a long command is getting on."""
 
+
+class CommandCancelled(Exception):
+    """The cause of what a watcher raised while a command ran. execution: what came of the command, and was put back after it."""
+
+    def __init__(self, execution: Execution) -> None:
+        super().__init__("the command was cancelled")
+        self.execution = execution
+
+
 READING: Final = 30.0
 """Seconds that a PDF may take to be read."""
 

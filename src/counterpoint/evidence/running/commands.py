@@ -7,7 +7,8 @@
 4. Standard output and error are one pipe, read here as they come; nobody waits for what is written after the end.
 5. At the time limit the command is asked to end (SIGTERM), and two seconds later made to (SIGKILL). It counts as timed
    out whatever it answers then. Who passes a quota is made to at once.
-6. If the watcher raises, everything is ended and the exception goes on: that is how to cancel. Who wants it to end as it would at
+6. If the watcher raises, everything is ended and the exception goes on, with what came of the command as its cause (`CommandCancelled`): that is how
+   to cancel. Who wants it to end as it would at
    the time limit says so when he is asked (`Attention.ends`).
 """
 
@@ -31,7 +32,7 @@ from typing import Any, Final
 
 import counterpoint
 from counterpoint.core.model.evidence import Command, Ending, Execution, Quotas, Sandbox
-from counterpoint.core.ports.evidence import Watch
+from counterpoint.core.ports.evidence import CommandCancelled, Watch
 from counterpoint.evidence.paths import contain, real_root
 from counterpoint.evidence.running.transcript import Transcript
 from counterpoint.kernel.clock import Clock
@@ -93,30 +94,42 @@ def run(
     transcript = Transcript(command.output_limit)
     started_at = clock.now()
     digest = _digest(program)
-    answer = _Attendance(transcript, attention, quotas).attend(order)
+
+    def execution_of(answer: Mapping[str, Any], reason: Ending) -> Execution:
+        status = answer.get("exit_code")
+        return Execution(
+            argv=command.argv,
+            # Nobody could wait for it: a process that the kernel cannot end hangs in a call of its own.
+            exit_code=-signal.SIGKILL if status is None else status,
+            output=transcript.text(),
+            output_bytes=transcript.size,
+            output_sha256=transcript.sha256,
+            timed_out=reason == "time",
+            started_at=started_at,
+            ended_at=clock.now(),
+            ended_for=reason,
+            program=str(program),
+            program_sha256=digest,
+            sandbox=answer.get("sandbox", "none"),
+            unconfined=answer.get("refused", ""),
+            network=sandbox.network or answer.get("sandbox", "none") == "none",
+            quotas=quotas,
+        )
+
+    attendance = _Attendance(transcript, attention, quotas)
+    try:
+        answer = attendance.attend(order)
+    except BaseException as fault:
+        answer = attendance.answer()
+        # One that never began has left nothing.
+        if answer.get("sandbox", "refused") == "refused" or answer.get("errno"):
+            raise
+        raise fault from CommandCancelled(execution_of(answer, "cancelled"))
     if answer.get("sandbox") == "refused":
         raise SandboxMissing(f"no sandbox can be had here: {answer['refused']}")
-    if fault := answer.get("errno"):
-        raise _not_run(command.argv[0], int(fault))
-    status, reason = answer.get("exit_code"), answer["ended_for"]
-    return Execution(
-        argv=command.argv,
-        # Nobody could wait for it: a process that the kernel cannot end hangs in a call of its own.
-        exit_code=-signal.SIGKILL if status is None else status,
-        output=transcript.text(),
-        output_bytes=transcript.size,
-        output_sha256=transcript.sha256,
-        timed_out=reason == "time",
-        started_at=started_at,
-        ended_at=clock.now(),
-        ended_for=reason,
-        program=str(program),
-        program_sha256=digest,
-        sandbox=answer.get("sandbox", "none"),
-        unconfined=answer.get("refused", ""),
-        network=sandbox.network or answer.get("sandbox", "none") == "none",
-        quotas=quotas,
-    )
+    if number := answer.get("errno"):
+        raise _not_run(command.argv[0], int(number))
+    return execution_of(answer, answer["ended_for"])
 
 
 def _bubblewrap() -> str:
@@ -215,10 +228,25 @@ class _Attendance:
                 runner = _start(theirs.fileno(), end.fileno())
             try:
                 return self._hear(order, ours, output.fileno())
+            except BaseException:
+                self._end(ours)
+                raise
             finally:
                 # The end of the socket is the order to end everything.
                 ours.close()
                 _wait(runner)
+
+    def answer(self) -> dict[str, Any]:
+        """Return what the runner has said of the command; nothing if it has not."""
+        return json.loads(self._answer) if self._answer.endswith(b"\n") else {}
+
+    def _end(self, ours: socket.socket) -> None:
+        """Have everything ended, and hear what the runner says of that."""
+        with suppress(OSError):
+            ours.shutdown(socket.SHUT_WR)
+            ours.settimeout(_LAST_SECONDS)
+            while not self._answer.endswith(b"\n") and self._listen(ours):
+                pass
 
     def _hear(self, order: Mapping[str, Any], ours: socket.socket, output: int) -> dict[str, Any]:
         ours.sendall(json.dumps(order).encode() + b"\n")
@@ -248,8 +276,7 @@ class _Attendance:
         if not self._answer:
             # It was killed, or cannot kill what it is to end: what came of the command is not known.
             return {"exit_code": None, "ended_for": "time" if latest else ""}
-        answer: dict[str, Any] = json.loads(self._answer)
-        return answer | ({"ended_for": reason} if reason else {})
+        return self.answer() | ({"ended_for": reason} if reason else {})
 
     def _listen(self, ours: socket.socket) -> bool:
         piece = ours.recv(_CHUNK)

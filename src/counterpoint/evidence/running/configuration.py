@@ -10,6 +10,7 @@
     ]
     free = false           # whether any other command may be run too
     home = [".npmrc"]      # which hidden logins of the home commands see
+    sockets = ["DISPLAY"]  # which variables that lead to hidden sockets commands get, with these sockets
 
     [specs]
     mirror = true          # whether specs are kept as files too; without it: where there is a folder `specs`
@@ -25,11 +26,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
 from counterpoint.core.model.models import Modelling
-from counterpoint.core.model.trust.checking import CONFIGURATION, KEYS, Checking, Sandboxing, is_key
+from counterpoint.core.model.trust.checking import (
+    CONFIGURATION,
+    KEYS,
+    LEADING,
+    Checking,
+    Sandboxing,
+    is_key,
+)
 from counterpoint.core.model.web import Browsing
 from counterpoint.kernel.errors import MalformedDocument
 
@@ -42,7 +51,14 @@ MIRROR: Final = "mirror"
 _MOST_DOTS: Final = 500
 _LARGEST: Final = 100_000
 _MEND: Final = "Mend the file, or move it away."
-_KINDS: Final = {"sandbox": str, "network": bool, "commands": list, "free": bool, "home": list}
+_KINDS: Final = {
+    "sandbox": str,
+    "network": bool,
+    "commands": list,
+    "free": bool,
+    "home": list,
+    "sockets": list,
+}
 _NAMES: Final = {bool: "true or false", str: "a text", list: "a list"}
 
 
@@ -88,13 +104,9 @@ def load_checking(text: str) -> Checking:
         faults.append(
             f"each of `commands` below [{TABLE}] must be a list of words, with a program first"
         )
-    home = table.get("home", [])
+    home, sockets = table.get("home", []), table.get("sockets", [])
     if not faults:
-        faults += [
-            f"`home` below [{TABLE}] lists {json.dumps(path)}, which is none of {', '.join(KEYS)}, or below one"
-            for path in home
-            if not is_key(path)
-        ]
+        faults += _exposed_faults(home, sockets)
     if faults:
         raise MalformedDocument(f"{NAME}: {'; '.join(faults)}", hint=_MEND, faults=faults)
     return Checking(
@@ -103,10 +115,22 @@ def load_checking(text: str) -> Checking:
         commands=tuple(tuple(words) for words in commands),
         free=table.get("free", False),
         home=tuple(home),
+        sockets=tuple(sockets),
         mirrors=whole.get(MIRRORED, {}).get(MIRROR),
         models=models,
         web=web,
     )
+
+
+def _exposed_faults(home: list[Any], sockets: list[Any]) -> Iterator[str]:
+    """Return what is wrong with lists of what commands see all the same."""
+    for path in home:
+        if not is_key(path):
+            yield f"`home` below [{TABLE}] lists {json.dumps(path)}, which is none of {', '.join(KEYS)}, or below one"
+    variables = [name for names in LEADING.values() for name in names]
+    for name in sockets:
+        if name not in variables:
+            yield f"`sockets` below [{TABLE}] lists {json.dumps(name)}, which is none of {', '.join(variables)}"
 
 
 def _mirror_faults(table: Any) -> list[str]:

@@ -19,9 +19,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from counterpoint.core.model.evidence import Execution
 from counterpoint.evidence.git.call import GitCall, GitRefused
 from counterpoint.evidence.git.waiting import git_folder, read_plain
 from counterpoint.evidence.running.restoring import Restored, restore
@@ -92,6 +94,19 @@ def _of_repository(tree: Path, environ: Mapping[str, str]) -> tuple[set[Path], s
 def put_back(guarded: Guarded) -> Restored:
     """Put aside what was not there before a command, and make links as they were."""
     return restore(guarded.links, guarded.absent)
+
+
+def with_restored(
+    execution: Execution, guarded: Guarded, restored: Restored, tree: Path
+) -> Execution:
+    """Return what came of a command with what it could not write, and what was put back after it."""
+    refused = refused_writes(execution.output, guarded.read_only, tree)
+    return replace(
+        execution,
+        protected=(*refused, *restored.paths),
+        put_aside=restored.asides,
+        leftovers=restored.leftovers,
+    )
 
 
 def _resolve(path: Path) -> tuple[str, list[tuple[str, str]]]:

@@ -6,9 +6,10 @@
    empty where none are, so that they can be hidden; so are folders, unless the place is one that is worked in. So are ledgers of repositories beside the tree and in the home.
 2. The state of the signer, with the secrets of connections; people's keys, and those of providers of models; the user's own folder for sockets.
    The state is made where it is not there, also where it is without XDG_STATE_HOME: a command could else say there what this account trusts.
-3. What holds keys and logins of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that use them for whoever asks: what
-   variables name (`SOCKETS`), what such programs make in folders for temporary files, and the account's runtime folder (`/run/user/…`)
-   whole. Not what the command needs: a folder that has its tree or its temporary files.
+3. What holds keys and logins of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that act for whoever asks (`_PROGRAMS_OF`): what
+   variables name, what such programs make in folders for temporary files and in `/run`, what the kernel says that somebody listens at by such a name, and
+   the account's runtime folder (`/run/user/…`) whole. Kinds that a trusted configuration names (`LEADING`) are seen, also in that folder.
+   Not hidden is what the command needs: a folder that has its tree or its temporary files. Sockets without a path: runner/namespaces.py.
 What is not there cannot be hidden. A login that a command makes where none was is put aside when it has ended (guarding.py). The rest of a home is
 seen, since tools have their caches there.
 """
@@ -23,20 +24,91 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from counterpoint.core.model.evidence import Execution
-from counterpoint.core.model.trust.checking import KEYS
+from counterpoint.core.model.trust.checking import KEYS, LEADING
 from counterpoint.evidence.trust.folders import make_private
 from counterpoint.evidence.trust.known import known_places
 from counterpoint.evidence.trust.personal import folder_of
 from counterpoint.kernel.errors import Unavailable
 from counterpoint.kernel.places import DATABASE, FOLDER, own_folder, provider_folder, state_folder
 
-SOCKETS: Final = ("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS")
-_MADE: Final = ("ssh-*", "gpg-*", "keyring-*", "dbus-*", "tmux-*", "screen*/S-*", "S-*")
-"""Folders of sockets of agents, and of terminals that others share."""
+
+class _Programs(NamedTuple):
+    """Programs that act for whoever asks.
+
+    variables: what leads to their sockets. folders: what they make in folders for temporary files. sockets: patterns of whole paths. A
+    star is a part of one name; one at the beginning, any folders.
+    """
+
+    variables: tuple[str, ...]
+    folders: tuple[str, ...]
+    sockets: tuple[str, ...]
+
+
+_PROGRAMS_OF: Final = {
+    "keys": _Programs(
+        ("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS"),
+        ("ssh-*", "gpg-*", "keyring-*", "dbus-*"),
+        (
+            *("*/ssh-*/agent.*", "*ssh-agent*", "*/S.gpg-agent*", "*/S.keyboxd", "*/S.scdaemon"),
+            *("*/keyring*/*", "*/dbus-*", "/run/user/*/bus", "*/kwallet*.socket"),
+        ),
+    ),
+    "terminals": _Programs(
+        (
+            *("TMUX", "KITTY_LISTEN_ON", "WEZTERM_UNIX_SOCKET", "ALACRITTY_SOCKET"),
+            *("SWAYSOCK", "I3SOCK"),
+        ),
+        ("tmux-*", "screen*/S-*", "S-*", "zellij-*", "kitty-*"),
+        (
+            *("*/tmux-*/*", "*/kitty-*", "*/mykitty*", "*/wezterm/*", "*/zellij*/*"),
+            *("*/Alacritty-*.sock", "*/sway-ipc.*", "*/i3/ipc-*", "*/hypr/*"),
+        ),
+    ),
+    "containers": _Programs(
+        LEADING["containers"],
+        (),
+        (
+            *("*/docker*.sock", "*/podman*.sock", "*/containerd*.sock*", "*/crio.sock"),
+            *("*/cri-dockerd.sock", "*/buildkitd.sock", "*/libvirt-sock*", "*/virt*-sock*"),
+            *("*/lxd/unix.socket", "*/incus/unix.socket", "*/lxd*.socket", "*/incus*.socket"),
+        ),
+    ),
+    "display": _Programs(
+        LEADING["display"],
+        (),
+        ("*/.X11-unix/*", "*/.ICE-unix/*", "*/wayland-*", "*/.mutter-Xwaylandauth*", "*/xauth_*"),
+    ),
+    "editors": _Programs(
+        LEADING["editors"],
+        ("emacs[0-9]*", "nvim.*", "kakoune*"),
+        (
+            *(
+                "*/vscode-*",
+                "*/cursor-*.sock",
+                "*/.config/Code*/*.sock",
+                "*/.config/Cursor*/*.sock",
+            ),
+            *("*/.config/VSCodium*/*.sock", "*/.config/Windsurf*/*.sock", "*/JetBrains/*/.port"),
+            *("*/AndroidStudio*/.port", "*/jb.*.sock", "*/emacs*/server*", "*/nvim.*"),
+            *("*/nvimsocket*", "*/kakoune/*/*", "*/zed-*.sock"),
+        ),
+    ),
+}
+_OF_HOME: Final = {
+    "display": (".Xauthority", ".ICEauthority"),
+    "editors": (".emacs.d/server", ".config/emacs/server"),
+}
+"""What lets one in where no socket is asked for: cookies, and files that name a port with its secret."""
+_DAEMONS: Final = ("/run", "/run/*", "/var/lib/lxd", "/var/lib/incus", "/var/snap/*/common/*")
+"""Where programs of the system have their sockets, which somebody else may have bound."""
+_COOKIES: Final = ("XAUTHORITY", "ICEAUTHORITY", "EMACS_SERVER_FILE")
+_LEADS_TO: Final = re.compile(r"(?:unix:(?:path=)?)?(?://)?(/[^,:]*)")
+"""`unix:path=/run/…,guid=…`, `unix:///run/docker.sock`, `/…/S.gpg-agent:1:1`."""
 _FOR_OTHERS: Final = 0o077
 _BESIDE: Final = {
     "checkpoints": "*",
@@ -84,14 +156,29 @@ _DENIED: Final = re.compile(
     re.IGNORECASE,
 )
 """What programs say that lack a login."""
+_UNREACHED: Final = {
+    "DOCKER_HOST": re.compile(
+        r"docker daemon|docker\.sock|podman\.sock|podman socket|docker ?(?:environment|client)\b.*not|error while fetching server API",
+        re.IGNORECASE,
+    ),
+    "DISPLAY": re.compile(
+        r"(?:open|connect to|missing)\b.*\bdisplay\b|no DISPLAY|no display name|missing x server",
+        re.IGNORECASE,
+    ),
+}
+"""What programs say that reach no container and no display."""
 
 
 def hidden_paths(
-    database: Path | None, tree: Path, *environs: Mapping[str, str], exposed: Sequence[str] = ()
+    database: Path | None,
+    tree: Path,
+    *environs: Mapping[str, str],
+    exposed: Sequence[str] = (),
+    sockets: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return the folders and files that a command in a tree must not see.
 
-    environs: whose state it is. exposed: what it sees of the home all the same.
+    environs: whose state it is. exposed: what it sees of the home all the same. sockets: variables whose kinds of sockets it sees.
     """
     paths = [Path(own_folder())]
     databases = {database} if database is not None else set[Path]()
@@ -113,7 +200,7 @@ def hidden_paths(
         folder = file.parent
         is_own = folder.name == FOLDER and not tree.is_relative_to(folder)
         paths += [folder] if is_own else _of_database(file, tree, environs)
-    paths += _without_needed(tree, (*_keys(environs, exposed), *_sockets(environs)))
+    paths += _without_needed(tree, (*_keys(environs, exposed), *_sockets(environs, sockets)))
     # A link would be followed to what it shows, which is hidden just so.
     return tuple(sorted({os.path.realpath(path) for path in paths if path.exists()}))
 
@@ -239,20 +326,39 @@ def missed_logins(
     )
 
 
+def missed_sockets(execution: Execution, variables: Sequence[str]) -> tuple[str, ...]:
+    """Return the variables whose hidden sockets a command seems to have failed for, by what it says."""
+    if execution.sandbox == "none" or not execution.exit_code or execution.ended_for:
+        return ()
+    shown = {kind for kind, names in LEADING.items() if not set(names).isdisjoint(variables)}
+    return tuple(
+        name
+        for name, words in _UNREACHED.items()
+        if words.search(execution.output) and not any(name in LEADING[kind] for kind in shown)
+    )
+
+
 def _keys(environs: tuple[Mapping[str, str], ...], exposed: Sequence[str]) -> Iterator[Path]:
     """Return what holds keys. Where only a part of a folder is to be seen, the rest of it is hidden, each thing by itself."""
-    homes = {environ.get("HOME", "") for environ in environs} | {_home()}
-    for home in homes - {""}:
-        seen = {Path(home, path) for path in exposed}
-        waiting = [Path(home, name) for name in KEYS]
-        while waiting:
-            path = waiting.pop()
-            if path in seen:
-                continue
-            if any(part.is_relative_to(path) for part in seen) and path.is_dir():
-                waiting += path.iterdir()
-            else:
-                yield path
+    for home in _homes(environs):
+        visible = {Path(home, path) for path in exposed}
+        yield from _around(visible, [Path(home, name) for name in KEYS])
+
+
+def _around(visible: set[Path], paths: list[Path]) -> Iterator[Path]:
+    """Return paths without those that are visible; of a folder that one lies in, what else it has."""
+    while paths:
+        path = paths.pop()
+        if path in visible:
+            continue
+        if any(part.is_relative_to(path) for part in visible) and path.is_dir():
+            paths += path.iterdir()
+        else:
+            yield path
+
+
+def _homes(environs: Iterable[Mapping[str, str]]) -> set[str]:
+    return ({environ.get("HOME", "") for environ in environs} | {_home()}) - {""}
 
 
 def _home() -> str:
@@ -263,26 +369,71 @@ def _home() -> str:
         return ""
 
 
-def _sockets(environs: tuple[Mapping[str, str], ...]) -> Iterator[Path]:
+def _sockets(environs: tuple[Mapping[str, str], ...], variables: Sequence[str]) -> Iterator[Path]:
+    """Return the sockets of programs that act for whoever asks, but for the kinds that variables name."""
+    shown = [kind for kind, names in LEADING.items() if not set(names).isdisjoint(variables)]
+    kinds = [kind for kind in _PROGRAMS_OF if kind not in shown]
     runtime = {environ.get("XDG_RUNTIME_DIR", "") for environ in environs}
-    for folder in (runtime | {f"/run/user/{os.getuid()}"}) - {""}:
-        if _is_private(Path(folder)):
-            yield Path(folder)
-    for environ in environs:
-        variables = {name: environ.get(name, "") for name in SOCKETS}
-        # `unix:path=/run/…,guid=…` and `/…/S.gpg-agent:1:1`
-        for text in variables.values():
-            path = Path(text.removeprefix("unix:path=").partition(",")[0].partition(":")[0])
-            if path.is_absolute():
-                yield path
-                if _is_private(path.parent):
-                    # A folder of its own has what belongs to it, too.
-                    yield path.parent
-    temporary_folders = {"/tmp", "/run/screen", "/run/screens", tempfile.gettempdir()}  # noqa: S108 -- looked at, not written into
-    temporary_folders |= {environ.get("TMUX_TMPDIR", "") for environ in environs} - {""}
-    for temporary in temporary_folders:
-        for pattern in _MADE:
-            yield from (path for path in Path(temporary).glob(pattern) if _is_private(path))
+    for folder in map(Path, (runtime | {f"/run/user/{os.getuid()}"}) - {""}):
+        if _is_private(folder):
+            visible = {path for path in _entries((folder, folder / "*")) if _matches(path, *shown)}
+            yield from _around(visible if shown else set(), [folder])
+    for kind in kinds:
+        for environ in environs:
+            yield from _named(kind, environ)
+        yield from (
+            Path(home, name) for home in _homes(environs) for name in _OF_HOME.get(kind, ())
+        )
+    temporary = {"/tmp", "/run/screen", "/run/screens", tempfile.gettempdir()}  # noqa: S108 -- looked at, not written into
+    temporary |= {environ.get("TMUX_TMPDIR", "") for environ in environs} - {""}
+    folders = [pattern for kind in kinds for pattern in _PROGRAMS_OF[kind].folders]
+    for folder in map(Path, temporary):
+        for pattern in folders:
+            yield from (path for path in folder.glob(pattern) if _is_private(path))
+    folders = [*temporary, *(f"{folder}/*" for folder in temporary), *_DAEMONS]
+    for path in (*_entries(map(Path, folders)), *_bound_sockets()):
+        if _matches(path, *kinds) and path.is_socket():
+            yield path
+
+
+def _named(kind: str, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Return where the variables of a kind lead: to sockets, and to cookies."""
+    for name in _PROGRAMS_OF[kind].variables:
+        match = _LEADS_TO.match(environ.get(name, ""))
+        path = Path(match[1]) if match else Path()
+        # A variable must not take a file out of the sight of a check.
+        if match and (kind == "keys" or path.is_socket() or name in _COOKIES):
+            yield path
+            if kind == "keys" and _is_private(path.parent):
+                # A folder of its own has what belongs to it, too.
+                yield path.parent
+
+
+def _entries(folders: Iterable[Path]) -> Iterator[Path]:
+    """Return what lies directly in folders, each given by a pattern."""
+    for folder in folders:
+        # A folder that goes meanwhile is passed over, which a path of its own does not do.
+        yield from map(Path, glob.iglob(f"{folder}/*", include_hidden=True))  # noqa: PTH207 -- as the line above says
+
+
+def _bound_sockets() -> Iterator[Path]:
+    """Return the paths at which programs listen, as far as the kernel tells them."""
+    with suppress(OSError):
+        for line in Path("/proc/net/unix").read_text("utf-8", "surrogateescape").splitlines():
+            path = line.partition(" /")[2]
+            if path:
+                yield Path(f"/{path}")
+
+
+@cache
+def _pattern(*kinds: str) -> re.Pattern[str]:
+    patterns = [pattern for kind in kinds for pattern in _PROGRAMS_OF[kind].sockets]
+    names = [re.escape(pattern).replace(r"\*", "[^/]*") for pattern in patterns]
+    return re.compile("|".join(re.sub(r"^\[\^/\]\*", ".*", name) for name in names) or "(?!)")
+
+
+def _matches(path: Path, *kinds: str) -> bool:
+    return _pattern(*kinds).fullmatch(str(path)) is not None
 
 
 def _is_private(folder: Path) -> bool:

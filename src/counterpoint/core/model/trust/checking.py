@@ -21,6 +21,22 @@ KEYS: Final = (
     *(".docker", ".kube", ".npmrc", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml"),
 )
 """Keys of the person, and logins of agents, clouds and registries, by their path in a home."""
+LEADING: Final = {
+    "containers": (
+        *("DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST", "CONTAINERD_ADDRESS", "BUILDKIT_HOST"),
+        *("CONTAINER_RUNTIME_ENDPOINT", "LIBVIRT_DEFAULT_URI", "LXD_SOCKET", "INCUS_SOCKET"),
+    ),
+    "display": (
+        *("DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "SESSION_MANAGER"),
+        "ICEAUTHORITY",
+    ),
+    "editors": (
+        *("VSCODE_IPC_HOOK", "VSCODE_IPC_HOOK_CLI", "VSCODE_IPC_HOOK_EXTHOST"),
+        *("VSCODE_GIT_IPC_HANDLE", "EMACS_SERVER_FILE", "EMACS_SOCKET_NAME", "NVIM"),
+        "NVIM_LISTEN_ADDRESS",
+    ),
+}
+"""Variables that lead to programs which act for whoever asks, by the kind of these programs."""
 
 
 @frozen
@@ -30,7 +46,8 @@ class Checking:
     sandbox: `auto`: as far as the system lets it; `require`: or not at all; `off`. network: whether commands reach it.
     commands: those that may be run, each a list of words; a last `*` stands for any after it. free: whether any other may.
     mirrors: whether work is kept as files of the tree too; None: where their folder is there.
-    home: what of the home that holds logins commands see all the same, by its path in it.
+    home: what of the home that holds logins commands see all the same, by its path in it. sockets: variables of `LEADING` that commands
+    get, with the sockets of that kind.
     models: whom it asks for models. web: whom it asks for searches, and which pages are fetched.
     """
 
@@ -40,6 +57,7 @@ class Checking:
     free: bool = False
     mirrors: bool | None = None
     home: tuple[str, ...] = ()
+    sockets: tuple[str, ...] = ()
     models: Modelling = field(default_factory=Modelling)
     web: Browsing = field(default_factory=Browsing)
 

@@ -40,7 +40,8 @@ def loosened(said: Checking, search_path: str) -> str:
     search_path: the folders that programs are looked for in, which are trusted with it.
     """
     models, web = models_loosened(said.models), web_loosened(said.web)
-    if not (said.commands or said.free or said.sandbox == "off" or said.home or models or web):
+    exposed = said.home or said.sockets
+    if not (said.commands or said.free or said.sandbox == "off" or exposed or models or web):
         return ""
     listed = sorted([*words] for words in said.commands)
     told: dict[str, Json] = {
@@ -50,8 +51,9 @@ def loosened(said: Checking, search_path: str) -> str:
         "network": said.network,
         "path": search_path,
     }
-    # What was trusted before there were models, a web, or hidden logins has no word of them, and stands.
+    # What was trusted before there were models, a web, or hidden logins and sockets has no word of them, and stands.
     more: dict[str, Json] = {"models": models, "web": web, "home": sorted(said.home)}
+    more["sockets"] = sorted(said.sockets)
     return canonical.sha256(
         canonical.dump(told | {name: part for name, part in more.items() if part})
     )
