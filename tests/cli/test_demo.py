@@ -70,7 +70,6 @@ def test_the_demo_plays_to_a_verified_end(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Everything that the demonstration promises is in its summary, and nothing stays behind."""
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -130,7 +129,6 @@ def assert_words_tell_the_same(
 def test_ctrl_c_ends_every_child_and_removes_the_folder(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
-    """A demonstration that is stopped in the middle leaves nothing: no process, no file."""
     with subprocess.Popen(
         DEMO, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -186,7 +184,6 @@ def left_of(family: set[int]) -> set[int]:
 
 
 def test_every_task_of_the_plan_has_a_recipe() -> None:
-    """What is planned can be done, inside the areas that the plan declares."""
     recipes = load_recipes()
     draft = outline.load(load_plan("python"))
     tasks = [task for phase in draft.children for task in phase.children]
@@ -199,7 +196,6 @@ def test_every_task_of_the_plan_has_a_recipe() -> None:
 
 
 def test_a_begun_file_is_the_upper_half_of_the_whole() -> None:
-    """What an agent that stops in the middle leaves is not yet what it should be."""
     for recipe in load_recipes().values():
         path, text = recipe.first_half
         whole = recipe.attempts[0][path]
@@ -208,13 +204,11 @@ def test_a_begun_file_is_the_upper_half_of_the_whole() -> None:
 
 
 def test_the_plan_names_an_interpreter_with_blanks_in_its_path_as_one_word() -> None:
-    """The checks of the plan run the interpreter that runs the demonstration."""
     draft = outline.load(load_plan("/a place/python"))
     assert draft.children[0].children[0].checks[0][0] == "/a place/python"
 
 
 def test_commits_of_two_trees_come_together_on_main(tree: Tree, tmp_path: Path) -> None:
-    """The second to land makes a merge; each tree keeps just its own commit."""
     trees = [create_linked_tree(tree, tmp_path / name) for name in ("ada", "bob")]
     commits: list[str] = []
     for linked in trees:
@@ -231,7 +225,6 @@ def test_commits_of_two_trees_come_together_on_main(tree: Tree, tmp_path: Path) 
 
 
 def test_two_changes_of_one_file_are_not_merged_in_silence(tree: Tree, tmp_path: Path) -> None:
-    """Who comes second is refused, and what the first one landed stays as it is."""
     trees = [create_linked_tree(tree, tmp_path / name) for name in ("ada", "bob")]
     for linked in trees:
         name = linked.folder.name
@@ -244,7 +237,6 @@ def test_two_changes_of_one_file_are_not_merged_in_silence(tree: Tree, tmp_path:
 
 
 def test_a_commit_takes_only_the_named_files(tree: Tree) -> None:
-    """What else lies in the tree is left as it is."""
     tree.write({"mine.txt": "mine\n", "other.txt": "not mine\n"})
     tree.commit(["mine.txt"], "mine only", "ada")
     assert tree.git("status", "--porcelain") == "?? other.txt"
@@ -252,7 +244,6 @@ def test_a_commit_takes_only_the_named_files(tree: Tree) -> None:
 
 
 def test_children_see_no_variable_that_leads_elsewhere() -> None:
-    """Neither git nor Counterpoint is pointed at another repository or ledger."""
     given = {"GIT_DIR": "/elsewhere", "COUNTERPOINT_DB": "/elsewhere", "HOME": "/here"}
     seen = child_environ(given)
     assert "GIT_DIR" not in seen
@@ -291,7 +282,6 @@ PIECE = """# Columns
 def test_a_rejected_phase_is_mended_by_whoever_takes_the_repair(
     tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Work, rejection, repair and approval, each agent with a server of its own."""
     let_run(tree.folder)
     trees = {name: create_linked_tree(tree, tmp_path / name) for name in ("ada", "rae")}
     with connected("lead", tree.folder) as (lead, _):
@@ -323,7 +313,6 @@ def add_empty_checks(lead: Connection, root: str) -> None:
 def test_an_agent_that_stops_halfway_keeps_its_claim_and_lands_nothing(
     tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Half a file lies in its tree, main has none of it, and its token still counts."""
     context = create_linked_tree(tree, tmp_path / "dee")
     with connected("dee", context.folder) as (connection, bell):
         connection.call("plan", markdown="# P\n## One\n- [ ] Split text into words\n")
@@ -338,7 +327,6 @@ def test_an_agent_that_stops_halfway_keeps_its_claim_and_lands_nothing(
 
 
 def test_an_agent_that_ends_too_early_is_named_with_its_last_words(tmp_path: Path) -> None:
-    """The demonstration does not wait for one that is gone."""
     agents = AgentProcesses(logs=tmp_path, environ=child_environ(os.environ))
     try:
         agents.start("ada", "no-such-role", tmp_path)
@@ -365,7 +353,6 @@ def entry(action: str, **facts: Any) -> Entry:
 
 
 def test_lines_tell_what_the_ledger_says(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each entry is a line; what an agent says of itself is one only where no entry tells it."""
     with open_screen(Output()) as screen:
         assert isinstance(screen, Lines)
         screen.said("ada", "waits for work")
@@ -379,7 +366,6 @@ def test_lines_tell_what_the_ledger_says(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_long_lines_are_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
-    """What is piped has at most 100 columns, and no word of it is lost."""
     with open_screen(Output()) as screen:
         screen.wrote(entry("plan.created", title="word " * 50))
         screen.said("ada", "was too late for " + "quill-9 " * 30)
@@ -389,7 +375,6 @@ def test_long_lines_are_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_live_view_is_drawn_while_agents_and_entries_come() -> None:
-    """Rich draws in a thread of its own; what it draws changes meanwhile."""
     board, is_over = Board(), threading.Event()
 
     def add() -> None:
@@ -413,7 +398,6 @@ def test_the_live_view_is_drawn_while_agents_and_entries_come() -> None:
 
 
 def test_a_terminal_shows_agents_progress_and_ledger(capsys: pytest.CaptureFixture[str]) -> None:
-    """The live view has what each agent does, how far the plan is, and the last entries."""
     with open_screen(Output(terminal=True)) as screen:
         assert isinstance(screen, Board)
         screen.said("ada", "quill-5 Split\x1b[2Jtext")

@@ -28,7 +28,6 @@ def added(agent: Core, draft: Draft) -> str:
 
 
 def test_every_pane_shows_its_rows_at_80_columns(on_view):
-    """One pane above the latest events; the keys stand at the bottom, and every line fits."""
 
     async def play(view, pilot):
         await sees(view, pilot, "No paint", "a blocker of ada", "blocker.recorded", "q Quit")
@@ -49,7 +48,6 @@ def test_every_pane_shows_its_rows_at_80_columns(on_view):
 
 @pytest.mark.parametrize("before", [(), ("question_mark",), ("3", "r")])
 def test_ctrl_c_leaves_from_wherever_one_is(on_view, before):
-    """As it does in every other program of a terminal."""
 
     async def play(view, pilot):
         await sees(view, pilot, "q Quit")
@@ -61,7 +59,6 @@ def test_ctrl_c_leaves_from_wherever_one_is(on_view, before):
 
 
 def test_where_there_is_room_all_panes_are_shown(on_view):
-    """Each with its rows, at once."""
 
     async def play(view, pilot):
         await sees(view, pilot, "No paint", "Lay the keel", "plan.created", "last heard of")
@@ -71,7 +68,6 @@ def test_where_there_is_room_all_panes_are_shown(on_view):
 
 
 def test_what_an_agent_does_comes_by_itself(on_view, agent):
-    """No key is pressed for it."""
 
     async def play(view, pilot):
         await sees(view, pilot, "Waiting 1")
@@ -85,7 +81,6 @@ def test_what_an_agent_does_comes_by_itself(on_view, agent):
 
 
 def test_titles_of_strangers_are_texts_and_nothing_else(on_view, agent):
-    """Neither markup, nor links that act, nor escapes that steer a terminal or turn its letters around."""
     made = added(agent, Draft(title=HOSTILE, kind="task"))
 
     async def play(view, pilot):
@@ -104,7 +99,6 @@ def test_titles_of_strangers_are_texts_and_nothing_else(on_view, agent):
 
 
 def test_a_check_that_nobody_has_allowed_waits_with_the_line_that_allows_it(on_view, agent):
-    """Its row is that of its task, whatever the last word of the line is."""
     argv = ("test", "-s", "keel.txt")
     made = added(agent, Draft(title="Weigh the keel", kind="task", checks=(argv,)))
     line = "counterpoint trust --allow 'test -s keel.txt'"
@@ -118,7 +112,6 @@ def test_a_check_that_nobody_has_allowed_waits_with_the_line_that_allows_it(on_v
 
 
 def test_a_filter_leaves_the_rows_that_have_its_words(on_view):
-    """In every pane, until Esc."""
 
     async def play(view, pilot):
         await pilot.press("5")
@@ -134,7 +127,6 @@ def test_a_filter_leaves_the_rows_that_have_its_words(on_view):
 
 
 def test_enter_shows_a_row_whole(on_view):
-    """The same as `show`; Esc goes back."""
 
     async def play(view, pilot):
         await pilot.press("3")
@@ -152,7 +144,6 @@ def test_enter_shows_a_row_whole(on_view):
 
 
 def test_the_row_that_was_chosen_stays_chosen(on_view, agent):
-    """Although others come above it; and where it goes away, its place is."""
     second = added(agent, Draft(title="Scrub the deck", kind="task", priority=3))
 
     async def play(view, pilot):
@@ -179,7 +170,6 @@ def test_the_row_that_was_chosen_stays_chosen(on_view, agent):
     ],
 )
 def test_a_decision_is_the_command_of_its_name(on_view, typed, pane, key, words):
-    """What is typed as its reason is never an option of it."""
 
     async def play(view, pilot):
         await pilot.press(pane)
@@ -192,7 +182,6 @@ def test_a_decision_is_the_command_of_its_name(on_view, typed, pane, key, words)
 
 
 def test_a_blocker_is_resolved_by_its_record(on_view, typed, app):
-    """The row of the item that it stops names it."""
 
     async def play(view, pilot):
         await sees(view, pilot, "No paint")
@@ -205,7 +194,6 @@ def test_a_blocker_is_resolved_by_its_record(on_view, typed, app):
 
 
 def test_nothing_is_decided_without_a_reason_that_is_needed_or_a_row(on_view, typed):
-    """Nor when the question is left."""
 
     async def play(view, pilot):
         await pilot.press("3")
@@ -220,7 +208,6 @@ def test_nothing_is_decided_without_a_reason_that_is_needed_or_a_row(on_view, ty
 
 
 def test_a_terminal_that_cannot_be_shared_is_told(context):
-    """Then nothing is decided."""
     import asyncio
 
     from counterpoint.cli.top.view import TopView
@@ -237,7 +224,6 @@ def test_a_terminal_that_cannot_be_shared_is_told(context):
 
 
 def test_a_ledger_that_cannot_be_read_is_told_until_it_can(on_view, monkeypatch):
-    """The rows of before stay."""
     read, away = view.read, [True]
 
     def sometimes(context: Any) -> Any:
@@ -257,7 +243,6 @@ def test_a_ledger_that_cannot_be_read_is_told_until_it_can(on_view, monkeypatch)
 
 
 def test_a_view_that_stops_reading_says_so(on_view, monkeypatch):
-    """A fault of ours is no reason to show old rows in silence."""
     monkeypatch.setattr(view, "read", lambda _: 1 // 0)
     monkeypatch.setattr(view.threading, "excepthook", lambda _: None)
 
@@ -268,7 +253,6 @@ def test_a_view_that_stops_reading_says_so(on_view, monkeypatch):
 
 
 def test_it_ends_with_q(on_view):
-    """And leaves no thread behind."""
 
     async def play(view, pilot):
         await sees(view, pilot, "No paint")
@@ -281,7 +265,6 @@ def test_it_ends_with_q(on_view):
 
 @pytest.mark.parametrize("words", [("top",), ("top", "--json")])
 def test_without_a_terminal_the_commands_for_that_are_named(call, ledger, words):
-    """Wrong usage: exit code 2."""
     said = call(*words)
     assert said.code == 2
     assert "`status`" in said.err
@@ -289,7 +272,6 @@ def test_without_a_terminal_the_commands_for_that_are_named(call, ledger, words)
 
 
 def test_without_its_library_it_says_how_to_install_it(ledger, on_terminal, monkeypatch):
-    """Exit code 3, and what works without it."""
     for name in [one for one in sys.modules if one.partition(".")[0] == "textual"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "counterpoint.cli.top.view", raising=False)

@@ -72,12 +72,10 @@ ITEM = {
 
 
 def test_the_list_is_aligned_text(call, ledger):
-    """What a file or another program gets."""
     assert call("list").out == LIST
 
 
 def test_the_status_shows_all_that_matters(call, ledger):
-    """Who holds what for how long, blockers, open work; with --long counts, the ledger, and who looks."""
     assert re.sub(r"\d+ min left", "29 min left", call("status").out) == STATUS
     shown = re.sub(r"the last .* ago", "the last * ago", call("status", "--long").out)
     shown = re.sub(r"signature, for .*", "signature, for *", shown)
@@ -86,7 +84,6 @@ def test_the_status_shows_all_that_matters(call, ledger):
 
 
 def test_the_status_has_stable_keys(call, ledger):
-    """Programs read it."""
     found = call("status", "--json").json
     assert found["embedding"]["model"] == "static-256.1"
     assert found["embedding"]["passages"] >= found["embedding"]["embedded"] == 0
@@ -127,14 +124,12 @@ def test_the_status_has_stable_keys(call, ledger):
     ],
 )
 def test_a_list_has_what_its_filters_ask_for(call, ledger, words, ids):
-    """Each filter narrows, and they go together."""
     found = call("list", "--json", *words).json
     assert [item["id"] for item in found["items"]] == [f"harbour-{number}" for number in ids]
     assert all(set(item) == ITEM for item in found["items"])
 
 
 def test_a_list_of_a_kind_that_there_is_not_names_those_there_are(call, ledger):
-    """An empty list would say that there is no such work."""
     said = call("list", "--kind", "nonsense")
     assert (said.code, "'phase', 'task'" in said.err) == (2, True)
 
@@ -158,7 +153,6 @@ def test_a_list_of_a_kind_that_there_is_not_names_those_there_are(call, ledger):
     ],
 )
 def test_a_value_that_there_is_not_is_refused_with_those_there_are(call, ledger, words, told):
-    """Exit code 2: an empty list would look like work that there is not."""
     call("edit", "5", "--add-label", "dry")
     said = call(*words.split())
     assert (said.code, said.out) == (2, ""), words
@@ -166,7 +160,6 @@ def test_a_value_that_there_is_not_is_refused_with_those_there_are(call, ledger,
 
 
 def test_an_empty_project_is_told_how_to_begin(call, place):
-    """Nothing is wrong with it, and the next step is named."""
     subprocess.run(["git", "init", "-q"], check=True)
     assert call("init", "--yes", "--client", "claude").code == 0
     assert "counterpoint plan FILE" in call("list").out
@@ -175,7 +168,6 @@ def test_an_empty_project_is_told_how_to_begin(call, place):
 
 
 def test_a_long_list_goes_on_at_its_cursor(call, ledger):
-    """Pages join without a gap, and the last has no cursor."""
     seen, cursor = [], ""
     while cursor is not None:
         page = call("list", "--json", "--limit", "3", "--cursor", cursor).json
@@ -188,7 +180,6 @@ def test_a_long_list_goes_on_at_its_cursor(call, ledger):
 
 
 def test_what_is_ready_comes_with_reasons(call, ledger, agent):
-    """Nothing is ready until the blocker is resolved; then `next` and `list --ready` agree."""
     assert "Nothing is ready" in call("next").out
     agent.journal.resolve("harbour-r2", "bought some")
     found = call("next", "--json").json
@@ -199,7 +190,6 @@ def test_what_is_ready_comes_with_reasons(call, ledger, agent):
 
 
 def test_ready_work_pages_too(call, ledger, agent):
-    """The cursor of ready work goes by its order."""
     agent.plans.create(agent.plans.read("# More\n- [ ] one\n- [ ] two\n- [ ] three\n"))
     first = call("next", "--json", "--limit", "2").json
     then = call("next", "--json", "--cursor", first["cursor"]).json
@@ -210,12 +200,10 @@ def test_ready_work_pages_too(call, ledger, agent):
 
 
 def test_ready_refuses_filters_it_would_ignore(call, ledger):
-    """No option is silently left out."""
     assert call("list", "--ready", "--status", "open").code == 2
 
 
 def test_search_finds_by_words(call, ledger):
-    """Items and records, with what they hang on."""
     found = call("find", "oak", "--json").json["found"]
     assert [one["id"] for one in found] == ["harbour-r1"]
     assert found[0]["item"] == "harbour-4"
@@ -225,7 +213,6 @@ def test_search_finds_by_words(call, ledger):
 
 
 def test_work_is_seen_from_any_folder_and_worktree(call, ledger, monkeypatch):
-    """The ledger of the repository is found from below it and from a linked worktree."""
     below = ledger / "deep" / "down"
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
@@ -239,7 +226,6 @@ def test_work_is_seen_from_any_folder_and_worktree(call, ledger, monkeypatch):
 
 
 def test_a_title_cannot_steer_the_terminal(call, ledger, agent):
-    """Escape sequences that an agent wrote are shown, not obeyed."""
     task = Draft(kind="task", title="x")
     title = "\x1b]0;owned\x07 \u202etxt.exe"
     agent.plans.create(Draft(kind="plan", title=title, children=(task,)))
@@ -250,12 +236,10 @@ def test_a_title_cannot_steer_the_terminal(call, ledger, agent):
 
 
 def test_watching_needs_a_terminal(call, ledger):
-    """In a pipe it would never end."""
     assert call("status", "--watch").code == 2
 
 
 def test_watching_shows_the_status_until_it_is_stopped(ledger, on_terminal):
-    """The same view, on a cleared screen; Ctrl-C ends it."""
     out, err = on_terminal()
     out.on("Open work", stop)
     assert run(["status", "--watch"]) == 130
@@ -269,14 +253,12 @@ def stop():
 
 
 def test_a_look_writes_nothing(call, app):
-    """Reading commands leave the ledger as long as it was."""
     for words in ("status", "list", "next", "log", "find keel", "show harbour-1", "audit rebuild"):
         assert call(*words.split()).code == 0
     assert app.person().overview.state().ledger_size == 6
 
 
 def test_the_status_tells_what_waits_to_be_handed_in_judged_and_mended(call, app, ledger):
-    """Each with what helps; what was sent back with what to mend first, by whom and why."""
     worker, judge = agent_of(app), app.person()
     made = worker.plans.create(worker.plans.read("# P\n## One\n- review: yes\n- [ ] A\n"))
     phase, task = (one.id for one in made.items[1:])
@@ -294,7 +276,6 @@ def test_the_status_tells_what_waits_to_be_handed_in_judged_and_mended(call, app
 
 
 def test_a_mistyped_value_is_told_its_neighbour(call, ledger):
-    """And all that there are."""
     said = call("list", "--status", "opn")
     assert (said.code, "Did you mean `open`? The values: active," in said.err) == (2, True)
     assert "more." not in said.err

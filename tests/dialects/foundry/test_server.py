@@ -33,7 +33,6 @@ def whole(agent: Agent, action: str, part: str, **more: Any) -> list[dict[str, A
 
 
 def test_every_tool_is_told_with_its_actions(foundry: Agent) -> None:
-    """In the order of the list, page by page."""
     built = surface("foundry")
     for limit in (1, 100):
         told = whole(foundry, "tools", "tools", limit=limit)
@@ -51,7 +50,6 @@ def test_every_tool_is_told_with_its_actions(foundry: Agent) -> None:
 def test_only_tools_in_the_scope_of_the_connection_are_told(
     workshop: Workshop, tmp_path: Path
 ) -> None:
-    """As only these can be called."""
     scope = tmp_path / "scope.json"
     scope.write_text('["spec", "server"]')
     settings = Settings(surface="foundry", tool_scope=str(scope))
@@ -61,7 +59,6 @@ def test_only_tools_in_the_scope_of_the_connection_are_told(
 
 
 def test_an_unknown_name_deep_in_an_argument_is_told_with_those_there_are(foundry: Agent) -> None:
-    """Though the schema leaves them out; the nearest is named."""
     completions = [{"task_id": "task-1-1", "success": True, "foo": 1, "complet_note": "x"}]
     arguments = {"action": "complete-batch", "spec_id": "x", "completions": completions}
     refused = foundry.is_refused("task", **arguments)
@@ -77,7 +74,6 @@ def test_an_unknown_name_deep_in_an_argument_is_told_with_those_there_are(foundr
 def test_an_unknown_name_of_a_phase_or_its_tasks_is_told_with_those_there_are(
     foundry: Agent, root: str
 ) -> None:
-    """Also where what they have is looked at by a rule."""
     assert root
     given = {"action": "phase-add-bulk", "spec_id": "export-2026-01-02-001"}
     phase = foundry.is_refused("authoring", **given, phase={"title": "P", "foo": 1}, tasks=[])
@@ -92,7 +88,6 @@ def test_an_unknown_name_of_a_phase_or_its_tasks_is_told_with_those_there_are(
 
 
 def test_tools_are_found_by_category_and_tag(foundry: Agent) -> None:
-    """Both are told with each tool, and the filters with the answer."""
     data = found(foundry, "tools", category="specs")
     assert "specs" in data["categories"]
     assert {one["category"] for one in data["tools"]} == {"specs"}
@@ -109,7 +104,6 @@ def test_tools_are_found_by_category_and_tag(foundry: Agent) -> None:
 
 @pytest.mark.parametrize("name", [tool.name for tool in surface("foundry").tools])
 def test_a_schema_has_the_parameters_of_each_action(foundry: Agent, name: str) -> None:
-    """Those that a call is checked by, not the union that is listed; also what the list leaves out."""
     parts = surface("foundry").tool(name).parts
     told = whole(foundry, "schema", "actions", tool_name=name)
     assert len(told) == len(parts)
@@ -121,14 +115,12 @@ def test_a_schema_has_the_parameters_of_each_action(foundry: Agent, name: str) -
 
 
 def test_the_schema_of_a_tool_that_there_is_not_is_refused(foundry: Agent) -> None:
-    """With those there are."""
     data = foundry.call("server", {"action": "schema", "tool_name": "code"}).answer["data"]
     assert data["error_code"] == "NOT_FOUND"
     assert "health" in data["remediation"]
 
 
 def test_capabilities_say_what_is_turned_on(foundry: Agent) -> None:
-    """As support and as what runs, with the settings of sessions and the call to make before one."""
     data = found(foundry, "capabilities")
     assert list(data) == [
         *("schema_version", "capabilities", "runtime", "server_version", "api_version"),
@@ -144,7 +136,6 @@ def test_capabilities_say_what_is_turned_on(foundry: Agent) -> None:
 
 
 def test_the_context_says_where_it_works(foundry: Agent, workshop: Workshop) -> None:
-    """Each part can be left out."""
     data = found(foundry, "context")
     assert list(data) == [
         *("server", "paths", "workspace", "workflow", "llm_status", "capabilities"),
@@ -161,14 +152,12 @@ def test_the_context_says_where_it_works(foundry: Agent, workshop: Workshop) -> 
 
 
 def test_no_model_can_be_asked_yet(foundry: Agent) -> None:
-    """And that is what is told."""
     assert found(foundry, "llm-status") == {
         "llm_status": {"configured": False, "available": False, "providers": [], "priority": []}
     }
 
 
 def test_in_the_mode_that_only_reads_only_what_reads_is_told(workshop: Workshop) -> None:
-    """What is listed and what is told are the same."""
     settings = Settings(surface="foundry", mode="READONLY")
     agent = workshop.agent("fay", surface="foundry", settings=settings)
     told = whole(agent, "tools", "tools")
