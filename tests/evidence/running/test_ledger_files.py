@@ -15,7 +15,7 @@ from counterpoint.core.model.evidence import Command, Execution
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.trust.checking import Checking, Sandboxing
 from counterpoint.evidence.local import LocalEvidence
-from counterpoint.evidence.running.hidden import absent_ledgers, without_begun
+from counterpoint.evidence.running.hidden import absent_ledgers, hidden_paths, without_begun
 from counterpoint.evidence.trust.known import KnownLedgers
 from counterpoint.kernel.clock import SystemClock
 
@@ -134,6 +134,16 @@ def test_no_command_says_what_the_account_trusts(
     (home / ".local/state/counterpoint").rmdir()
     runs(home / "tree", home / "tree/.counterpoint/ledger.db", script)
     assert [*home.glob(".local/state/counterpoint/*")] == []
+
+
+def test_a_home_that_there_is_not_is_not_made(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    home = tmp_path / "nobody"
+    hidden_paths(None, tmp_path / "tree", {"HOME": str(home)})
+    assert not home.exists()
+    home.mkdir()
+    hidden_paths(None, tmp_path / "tree", {"HOME": str(home)})
+    assert (home / ".local/state/counterpoint").exists()
 
 
 @pytest.mark.parametrize("name", ["checkpoints", "reads", "trusted"])

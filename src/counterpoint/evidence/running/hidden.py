@@ -189,7 +189,7 @@ def hidden_paths(
             Path(state_folder(environ)),
             Path(state_folder({"HOME": environ.get("HOME", "")})),
         ]
-        _make_states(states)
+        _make_states(states, Path(environ.get("HOME", "")))
         paths += [
             *states,
             folder_of(environ),
@@ -205,11 +205,15 @@ def hidden_paths(
     return tuple(sorted({os.path.realpath(path) for path in paths if path.exists()}))
 
 
-def _make_states(folders: Iterable[Path]) -> None:
-    """Make folders of the account's state, so that they can be hidden; where that cannot be done here, no command can either."""
+def _make_states(folders: Iterable[Path], home: Path) -> None:
+    """Make folders of the account's state, so that they can be hidden; where that cannot be done here, no command can either.
+
+    A home that there is not is not made.
+    """
     for folder in folders:
+        is_possible = home.is_dir() or not folder.is_relative_to(home)
         with suppress(Unavailable):
-            if folder.is_absolute() and not folder.exists():
+            if folder.is_absolute() and is_possible and not folder.exists():
                 make_private(folder)
 
 

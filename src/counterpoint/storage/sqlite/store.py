@@ -546,11 +546,17 @@ def _put_journal_aside(file: Path) -> None:
         "", str(file), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
     )
     try:
+        # A journal that is in use is that of whoever turns a new database to a log, and no reader is let in meanwhile.
+        database.xLock(apsw.SQLITE_LOCK_SHARED)
         is_with_log = database.xFileSize() >= _HEADER and database.xRead(_HEADER, 0)[18:] == _WAL
+        if is_with_log and not database.xCheckReservedLock():
+            journal.rename(journal.with_name(f"{journal.name}{ASIDE}-{os.urandom(4).hex()}"))
+        database.xUnlock(apsw.SQLITE_LOCK_NONE)
+    except (apsw.BusyError, FileNotFoundError):
+        # Whoever made it has gone on.
+        return
     finally:
         database.xClose()
-    if is_with_log:
-        journal.rename(journal.with_name(f"{journal.name}{ASIDE}-{os.urandom(4).hex()}"))
 
 
 def _undo(connection: apsw.Connection) -> None:
