@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
 
@@ -170,15 +171,24 @@ class Window(AgentProgram):
         return json.dumps(told["refused"])
 
 
-def let_run(folder: Path, sandbox: str = "auto", **flags: str) -> None:
-    """Let agents have any command run in a repository, as a person does who trusts its configuration."""
+def let_run(
+    folder: Path, sandbox: str = "auto", environ: Mapping[str, str] | None = None, **flags: str
+) -> None:
+    """Let agents have any command run in a repository, as a person does who trusts its configuration.
+
+    environ: whose home keeps what is trusted; None: that of the tests.
+    """
     if (folder / ".git").exists():
         (folder / ".git/info").mkdir(exist_ok=True)
         (folder / ".git/info/exclude").write_text("counterpoint.toml\n")
     (folder / "counterpoint.toml").write_text(f"[checks]\nfree = true\nsandbox = '{sandbox}'\n")
-    app = open_app(folder, os.environ, **flags)
-    app.itself().projects.trust(read_checking(folder), os.environ["PATH"])
-    app.close()
+    with pytest.MonkeyPatch.context() as patch:
+        if environ is not None:
+            patch.setenv("HOME", environ["HOME"])
+            patch.delenv("XDG_STATE_HOME", raising=False)
+        app = open_app(folder, os.environ if environ is None else environ, **flags)
+        app.itself().projects.trust(read_checking(folder), os.environ["PATH"])
+        app.close()
 
 
 Opened = Callable[[], Window]

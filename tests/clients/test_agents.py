@@ -211,7 +211,7 @@ def test_an_agent_that_is_interrupted_leaves_nothing_half_done(
 
     The check ends too, for nobody waits for it, and leaves no receipt.
     """
-    let_run(agent.tree)
+    let_run(agent.tree, environ=agent.environ)
     mark = tmp_path / "running"
     command = [sys.executable, "-c", LONG, str(mark)]
 
