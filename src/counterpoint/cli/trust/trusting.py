@@ -67,32 +67,34 @@ def trust_command(
     before = read_text(home)
     more = [_words_of(one) for one in allowed]
     after = _edited(before, load_checking(before), more, free)
-    said, ledger = load_checking(after), lines_of_ledger(context.core)
+    checking, ledger = load_checking(after), lines_of_ledger(context.core)
     if allowed or free is not None:
         _refuse_unseen(context, load_checking(before), project, ledger)
-    proposed = context.core.projects.proposed_trust(said, search_path(context.app))
+    proposed = context.core.projects.proposed_trust(checking, search_path(context.app))
     is_same = (
         project.trusted == proposed.decision["digest"]
         and not ledger
-        and not context.core.projects.why_not_trusted(said)
+        and not context.core.projects.why_not_trusted(checking)
     )
-    signed = replace(proposed, shown={"says": "; ".join(map(str.strip, [*told(said), *ledger]))})
+    signed = replace(
+        proposed, shown={"says": "; ".join(map(str.strip, [*told(checking), *ledger]))}
+    )
 
     def decide(core: Core) -> None:
-        core.projects.trust(said, search_path(context.app))
+        core.projects.trust(checking, search_path(context.app))
 
     if not (is_same or allowed or free is not None or yes):
         refuse_undecidable(context, lambda: signed, decide)
-        if not _asked(context, said, project, ledger):
+        if not _asked(context, checking, project, ledger):
             return 1
     core = context.core if is_same else confirm_act(context, lambda: signed, decide)
     found = trust_text(context.app, core, after)
     if after != before:
         replace_file(home / NAME, after.encode(), mode=0o644)
-    lines = [*told(said), *ledger, "It is trusted."]
-    context.out.result(_shown(said, found, ledger, counts=True), "\n".join(lines))
-    if said.free or free is not None:
-        _settle_approvals(context, is_free=said.free)
+    lines = [*told(checking), *ledger, "It is trusted."]
+    context.out.result(_shown(checking, found, ledger, counts=True), "\n".join(lines))
+    if checking.free or free is not None:
+        _settle_approvals(context, is_free=checking.free)
     return 0
 
 
@@ -113,14 +115,16 @@ def _settle_approvals(context: CommandContext, *, is_free: bool) -> None:
                 )
 
 
-def _asked(context: CommandContext, said: Checking, project: Project, ledger: list[str]) -> bool:
+def _asked(
+    context: CommandContext, checking: Checking, project: Project, ledger: list[str]
+) -> bool:
     """Show what would count and what is other than before, and return whether a person says that it is to count."""
-    found, out = differences(context.app, said, project), context.out
+    found, out = differences(context.app, checking, project), context.out
     if out.json:
-        counts = not context.core.projects.why_not_trusted(said)
-        out.answer(_shown(said, project, ledger, counts=counts) | {"differs": found})
+        counts = not context.core.projects.why_not_trusted(checking)
+        out.answer(_shown(checking, project, ledger, counts=counts) | {"differs": found})
     else:
-        for line in [*told(said), *ledger]:
+        for line in [*told(checking), *ledger]:
             out.line(line)
         if found:
             out.line()
@@ -136,16 +140,18 @@ def _asked(context: CommandContext, said: Checking, project: Project, ledger: li
     return False
 
 
-def _shown(said: Checking, project: Project, ledger: list[str], *, counts: bool) -> dict[str, Any]:
+def _shown(
+    checking: Checking, project: Project, ledger: list[str], *, counts: bool
+) -> dict[str, Any]:
     return {
-        "commands": [[*words] for words in said.commands],
-        "free": said.free,
-        "sandbox": said.sandbox,
-        "network": said.network,
-        "home": [*said.home],
-        "sockets": [*said.sockets],
-        "models": lines_of_models(said.models),
-        "web": lines_of_web(said.web),
+        "commands": [[*words] for words in checking.commands],
+        "free": checking.free,
+        "sandbox": checking.sandbox,
+        "network": checking.network,
+        "home": [*checking.home],
+        "sockets": [*checking.sockets],
+        "models": lines_of_models(checking.models),
+        "web": lines_of_web(checking.web),
         "trusted": project.trusted,
         "ledger": ledger,
         "counts": counts,
@@ -153,12 +159,12 @@ def _shown(said: Checking, project: Project, ledger: list[str], *, counts: bool)
 
 
 def _refuse_unseen(
-    context: CommandContext, said: Checking, project: Project, ledger: list[str]
+    context: CommandContext, checking: Checking, project: Project, ledger: list[str]
 ) -> None:
     """Raise Conflict if more than this command asks for would come to count."""
-    why = ELSEWHERE if ledger else context.core.projects.why_not_trusted(said)
+    why = ELSEWHERE if ledger else context.core.projects.why_not_trusted(checking)
     if why:
-        found = "; ".join([*differences(context.app, said, project), *map(str.strip, ledger)])
+        found = "; ".join([*differences(context.app, checking, project), *map(str.strip, ledger)])
         raise Conflict(
             f"{why}, and this would let all of it count: {found}",
             hint="Look at it with `counterpoint trust`, which asks about the whole file; then repeat this.",
@@ -176,11 +182,11 @@ def _words_of(text: str) -> tuple[str, ...]:
     return words
 
 
-def _edited(text: str, said: Checking, more: list[tuple[str, ...]], free: bool | None) -> str:
+def _edited(text: str, checking: Checking, more: list[tuple[str, ...]], free: bool | None) -> str:
     """Return the text of the file with further commands in it; MalformedDocument."""
     values: dict[str, Any] = {}
-    if fresh := [words for words in more if words not in said.commands]:
-        values["commands"] = [[*words] for words in (*said.commands, *fresh)]
-    if free is not None and free != said.free:
+    if fresh := [words for words in more if words not in checking.commands]:
+        values["commands"] = [[*words] for words in (*checking.commands, *fresh)]
+    if free is not None and free != checking.free:
         values["free"] = free
     return set_table(text, (TABLE,), values) if values else text

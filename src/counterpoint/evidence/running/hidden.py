@@ -117,9 +117,9 @@ _BESIDE: Final = {
     "private": "*/without-a-key",
     "running": "",
 }
+"""Folders that are made beside a database, with what tells one from a folder of somebody else."""
 _NOTE: Final = b"counterpoint/"
 """How a checkpoint begins."""
-"""Folders that are made beside a database, with what tells one from a folder of somebody else."""
 _ENDINGS: Final = ("-journal", "-wal", "-server.json", "-server.lock", "-server.starting")
 """Files beside a database that act, and count as none while they are empty."""
 _MADE_AT_ANY_TIME: Final = frozenset(("checkpoints", "running"))
@@ -334,11 +334,11 @@ def missed_sockets(execution: Execution, variables: Sequence[str]) -> tuple[str,
     """Return the variables whose hidden sockets a command seems to have failed for, by what it says."""
     if execution.sandbox == "none" or not execution.exit_code or execution.ended_for:
         return ()
-    shown = {kind for kind, names in LEADING.items() if not set(names).isdisjoint(variables)}
+    open_kinds = _kinds_led_to(variables)
     return tuple(
         name
         for name, words in _UNREACHED.items()
-        if words.search(execution.output) and not any(name in LEADING[kind] for kind in shown)
+        if words.search(execution.output) and not any(name in LEADING[kind] for kind in open_kinds)
     )
 
 
@@ -373,15 +373,22 @@ def _home() -> str:
         return ""
 
 
+def _kinds_led_to(variables: Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds of sockets that variables lead to."""
+    return tuple(kind for kind, names in LEADING.items() if not set(names).isdisjoint(variables))
+
+
 def _sockets(environs: tuple[Mapping[str, str], ...], variables: Sequence[str]) -> Iterator[Path]:
     """Return the sockets of programs that act for whoever asks, but for the kinds that variables name."""
-    shown = [kind for kind, names in LEADING.items() if not set(names).isdisjoint(variables)]
-    kinds = [kind for kind in _PROGRAMS_OF if kind not in shown]
+    open_kinds = _kinds_led_to(variables)
+    kinds = [kind for kind in _PROGRAMS_OF if kind not in open_kinds]
     runtime = {environ.get("XDG_RUNTIME_DIR", "") for environ in environs}
     for folder in map(Path, (runtime | {f"/run/user/{os.getuid()}"}) - {""}):
         if _is_private(folder):
-            visible = {path for path in _entries((folder, folder / "*")) if _matches(path, *shown)}
-            yield from _around(visible if shown else set(), [folder])
+            visible = {
+                path for path in _entries((folder, folder / "*")) if _matches(path, *open_kinds)
+            }
+            yield from _around(visible if open_kinds else set(), [folder])
     for kind in kinds:
         for environ in environs:
             yield from _named(kind, environ)
