@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -17,15 +19,17 @@ from counterpoint.evidence.running.configuration import read_checking
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
-LOOKS = 10_000
+PATIENCE_SECONDS = 60.0
 
 
 def find_entry(app: App) -> dict[str, Any]:
     """Return the facts of a check once it is written: nobody waits for the call that it is of."""
-    for _ in range(LOOKS):
+    pause, end = threading.Event(), monotonic() + PATIENCE_SECONDS
+    while monotonic() < end:
         for entry in app.itself().audit.log(limit=50):
             if entry.action.startswith("check."):
                 return {"action": entry.action, **dict(entry.facts)}
+        pause.wait(0.05)
     raise AssertionError("no receipt was written")
 
 

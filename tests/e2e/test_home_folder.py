@@ -69,7 +69,6 @@ def test_a_ledger_in_the_home_folder_is_made_when_a_person_asks(tmp_path: Path) 
 
 @pytest.mark.e2e
 def test_a_project_below_the_home_folder_has_a_ledger_of_its_own(tmp_path: Path) -> None:
-    """Also where the home folder has a folder of the name, without a ledger."""
     project = tmp_path / "home" / "project"
     project.mkdir(parents=True)
     (tmp_path / "home" / ".counterpoint").mkdir()

@@ -114,7 +114,6 @@ def test_a_phase_is_not_completed_past_failing_checks(
 
 
 def test_a_task_of_a_workflow_ends_past_no_gate(window: Opened, app: App) -> None:
-    """Partially or not; and the workflow does not end around it."""
     worker, other = window(), window()
     flow = worker.does(WORKFLOW, "start_workflow", name="Ship", objective="It floats")[
         "workflow_id"

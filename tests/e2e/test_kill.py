@@ -168,7 +168,6 @@ def test_nothing_answered_is_lost_by_kills_under_load(
 def test_a_kill_while_a_database_is_made_leaves_one_that_opens(
     nursery, acts, folder, tmp_path, assert_whole, is_long
 ):
-    """Writers open a database that is not there yet, and all are killed at once."""
     chance = draw("kills at the making")
     found: collections.Counter[str] = collections.Counter()
     for round_ in range(100 if is_long else 10):

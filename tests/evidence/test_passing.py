@@ -40,7 +40,6 @@ def test_a_passing_folder_is_found_where_temporary_files_have_no_room(tmp_path, 
 
 
 def test_no_room_anywhere_is_told(monkeypatch):
-    """With what to do."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(free=0))
     with pytest.raises(StoreFull, match="temporary files"), passing_folder("x-", 10):
         pass

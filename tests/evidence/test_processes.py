@@ -111,7 +111,6 @@ def test_a_peer_that_changes_while_it_is_looked_at_is_not_attested(
 
 
 def test_the_boot_is_told_the_same_each_time() -> None:
-    """Everybody on the machine is told the same."""
     said = subprocess.run(
         [sys.executable, "-c", "from counterpoint.evidence.processes import boot; print(boot())"],
         capture_output=True,

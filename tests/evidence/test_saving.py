@@ -57,7 +57,6 @@ def test_a_link_that_is_put_in_the_way_is_not_followed(
 
 
 def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
-    """And the passing file goes; a file in the place of a folder is refused too."""
     (tmp_path / "c.md").mkdir()
     with pytest.raises(InvalidInput):
         save(tmp_path, "c.md", b"x")

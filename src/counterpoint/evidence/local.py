@@ -10,9 +10,8 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from counterpoint.core.model.evidence import (
     Branch,
@@ -33,6 +32,9 @@ from counterpoint.evidence.mirrored import without_own
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import NotFound
 from counterpoint.kernel.frozen import frozen
+
+if TYPE_CHECKING:
+    from counterpoint.evidence.running.restoring import Restored
 
 _SLACK: Final = 1.0
 """Seconds by which the times of files may be behind the clock."""
@@ -133,6 +135,7 @@ class LocalEvidence:
             hidden_paths,
             missed_logins,
             missed_sockets,
+            users_of,
             without_begun,
         )
 
@@ -147,7 +150,11 @@ class LocalEvidence:
         guarded = Guarded(absent=tuple(map(os.path.realpath, ledgers)))
         if settings.sandbox != "off":
             guarded = guarded_paths(top, self._serving, (*logins, *ledgers), hidden)
-        find_absent = partial(without_begun, guarded.absent, started, *environs)
+
+        def restore_paths() -> Restored:
+            absent = without_begun(guarded.absent, started, *environs)
+            return put_back(guarded._replace(absent=absent), users_of(absent, started))
+
         try:
             execution = commands.run(
                 root,
@@ -166,11 +173,11 @@ class LocalEvidence:
             )
         except BaseException as fault:
             # Whoever cancels a command leaves as little behind.
-            restored = put_back(guarded._replace(absent=find_absent()))
+            restored = restore_paths()
             if isinstance(cause := fault.__cause__, CommandCancelled):
                 cause.execution = with_restored(cause.execution, guarded, restored, top)
             raise
-        restored = put_back(guarded._replace(absent=find_absent()))
+        restored = restore_paths()
         missed = missed_logins(execution, self._serving, settings.home)
         missed += missed_sockets(execution, settings.sockets)
         return replace(with_restored(execution, guarded, restored, top), missed=missed)

@@ -86,7 +86,6 @@ def test_branches_without_a_common_commit_have_no_difference(
 def test_a_difference_that_is_too_long_is_refused(
     evidence: LocalEvidence, repository: Path
 ) -> None:
-    """With how long it is."""
     git(repository, "switch", "-q", "-c", "work")
     commit(repository, "a.py", "line\n" * 100)
     with pytest.raises(InvalidInput, match="100 is the most"):

@@ -163,7 +163,6 @@ def test_a_file_taken_from_the_index_alone_is_a_warning(repo: Repo) -> None:
 
 
 def test_an_untracked_file_that_is_ignored_later_did_not_change(repo: Repo) -> None:
-    """Only the ignore file did."""
     repo.sh("echo u > u.tmp")
     start = repo.evidence.snapshot(repo.root)
     repo.sh("echo '*.tmp' >> .gitignore")

@@ -54,7 +54,7 @@ def put(home: Path) -> Put:
             run(before)
             guarded = guarded_paths(home, {}, [home / name for name in NAMES])
             run(script)
-            return [list(part) for part in put_back(guarded)]
+            return [list(part) for part in put_back(guarded, {})]
 
         parts = as_person(work)
         assert isinstance(parts, list)
@@ -136,7 +136,6 @@ def test_a_link_behind_another_one_is_not_taken_for_what_it_was(put: Put, home: 
 
 
 def test_the_folder_of_a_link_to_a_login_stays_where_it_is(home: Path) -> None:
-    """Whether or not the login is there."""
     (home / ".config/deep").mkdir(parents=True)
     (home / ".config/deep/gh").symlink_to("../../dots/gh")
     fixed = guarded_paths(home, {}, [home / ".config/deep/gh"]).fixed
@@ -156,7 +155,7 @@ def test_what_cannot_be_put_aside_is_said_and_keeps_nothing_else(home: Path) -> 
         subprocess.run(("chattr", "+i", str(home / ".aws")), check=True, capture_output=True)
         undo.append(("chattr", "-i", str(home / ".aws")))
     try:
-        parts = as_person(lambda: [list(part) for part in put_back(guarded)])
+        parts = as_person(lambda: [list(part) for part in put_back(guarded, {})])
     finally:
         for words in undo:
             subprocess.run(words, check=True)

@@ -372,6 +372,64 @@ def test_logins_that_were_not_there_are_put_aside(
     assert os.path.lexists(home / name)
 
 
+MAKES_SETTINGS = """
+import os, sys
+os.makedirs(sys.argv[1])
+file = open(sys.argv[1] + "/config.toml", "w")
+file.write("mine")
+file.flush()
+sys.argv[2] == "holds" or file.close()
+print(flush=True)
+input()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "home", "way", "stays"),
+    [
+        ("codex", "home", "closes", True),
+        ("another", "home", "holds", True),
+        ("codex", "", "closes", False),
+        ("another", "home", "closes", False),
+    ],
+)
+def test_settings_that_a_program_outside_has_come_to_use_stay(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    home: str,
+    way: str,
+    stays: bool,
+) -> None:
+    """A client that is started for the first time while a check runs; the receipt says whose they may be."""
+    folder = tmp_path / "home/.codex"
+    folder.parent.mkdir()
+    monkeypatch.setenv("HOME", str(folder.parent))
+    program, go = tmp_path / f"{name}.py", tmp_path / "tree/go"
+    program.write_text(MAKES_SETTINGS)
+    evidence = LocalEvidence(clock=SystemClock(), checking=Checking)
+    started = list[subprocess.Popen[bytes]]()
+
+    def watch(_words: str) -> None:
+        if started:
+            return
+        words = [sys.executable, str(program), str(folder), way]
+        environ = {"HOME": str(tmp_path / home) if home else "/nowhere"}
+        started.append(subprocess.Popen(words, stdin=-1, stdout=-1, env=environ))
+        assert started[0].stdout is not None
+        started[0].stdout.readline()
+        go.touch()
+
+    script = "while ! [ -e go ]; do sleep 0.05; done"
+    execution = evidence.run(tmp_path / "tree", Command(argv=("sh", "-c", script)), watch)
+    started[0].communicate(b"\n")
+    assert (folder / "config.toml").exists() == stays
+    (leftover,) = execution.leftovers or ("",)
+    assert (f"{folder} ({name}, process {started[0].pid}, uses it" in leftover) == stays
+    assert (execution.put_aside == ()) == stays
+
+
 def test_links_to_logins_stay_what_they_are(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

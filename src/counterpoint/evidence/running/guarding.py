@@ -91,9 +91,17 @@ def _of_repository(tree: Path, environ: Mapping[str, str]) -> tuple[set[Path], s
     return {top, mark, own, common}, {path for path in paths if path != mark or path.is_file()}
 
 
-def put_back(guarded: Guarded) -> Restored:
-    """Put aside what was not there before a command, and make links as they were."""
-    return restore(guarded.links, guarded.absent)
+def put_back(guarded: Guarded, users: Mapping[str, str]) -> Restored:
+    """Put aside what was not there before a command, and make links as they were.
+
+    users: programs that use some of it, by the path: that stays where it is, and is told.
+    """
+    restored = restore(guarded.links, (path for path in guarded.absent if path not in users))
+    in_use = tuple(
+        f"{path} ({user}, uses it and may have made it): look at what it says; the command may have written there too"
+        for path, user in users.items()
+    )
+    return restored._replace(leftovers=(*restored.leftovers, *in_use))
 
 
 def with_restored(

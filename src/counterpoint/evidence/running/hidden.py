@@ -10,8 +10,9 @@
    variables name, what such programs make in folders for temporary files and in `/run`, what the kernel says that somebody listens at by such a name, and
    the account's runtime folder (`/run/user/…`) whole. Kinds that a trusted configuration names (`LEADING`) are seen, also in that folder.
    Not hidden is what the command needs: a folder that has its tree or its temporary files. Sockets without a path: runner/namespaces.py.
-What is not there cannot be hidden. A login that a command makes where none was is put aside when it has ended (guarding.py). The rest of a home is
-seen, since tools have their caches there.
+What is not there cannot be hidden. A login that a command makes where none was is put aside when it has ended (guarding.py), but for one that a
+program outside has come to use meanwhile: who starts a client for the first time keeps what that has made. The rest of a home is seen, since tools have
+their caches there.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ import os
 import pwd
 import re
 import stat
+import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -29,10 +32,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from counterpoint.core.model.evidence import Execution
+from counterpoint.core.model.identity import Process
 from counterpoint.core.model.trust.checking import KEYS, LEADING
+from counterpoint.evidence import procfs
+from counterpoint.evidence.processes import look, variables_of
 from counterpoint.evidence.trust.folders import make_private
 from counterpoint.evidence.trust.known import known_places
 from counterpoint.evidence.trust.personal import folder_of
+from counterpoint.evidence.trust.servers import sees_other_files
 from counterpoint.kernel.errors import Unavailable
 from counterpoint.kernel.places import DATABASE, FOLDER, own_folder, provider_folder, state_folder
 
@@ -302,6 +309,43 @@ def _without_needed(tree: Path, paths: Iterable[Path]) -> Iterator[Path]:
         target = Path(os.path.realpath(path))
         if not any(folder.is_relative_to(target) for folder in needed):
             yield target
+
+
+def users_of(absent: Iterable[str], since: float) -> dict[str, str]:
+    """Return the program outside that uses what has come to be at a path, as `codex, process 7`, for each path of a login that one uses.
+
+    It uses that if it has something of it open, or was started in that home since a time and reads such a login. Nobody tells who made it then.
+    """
+    present = {
+        path: _PROGRAMS[key]
+        for path in absent
+        for key in KEYS
+        if path.endswith(f"/{key}") and os.path.lexists(path)
+    }
+    users = dict[str, str]()
+    if not present or sys.platform == "darwin":
+        return users
+    for pid in (int(name) for name in procfs.list_names() if name.isdecimal()):
+        with suppress(OSError):
+            process = look(pid) if procfs.read_owner(str(pid)) == os.getuid() else None
+            # A command sees other files: its own programs do not speak for it.
+            if process is None or sees_other_files(pid):
+                continue
+            paths = (procfs.read_link(f"{pid}/cwd"), *procfs.list_links(f"{pid}/fd"))
+            home = variables_of(pid).get("HOME", "") if _age(process) <= time.time() - since else ""
+            for path, programs in present.items():
+                is_reader = bool({process.name, process.script} & {*programs})
+                is_its_own = bool(home) and path.startswith(f"{os.path.realpath(home)}/")
+                is_open = any(f"{link}/".startswith(f"{path}/") for link in paths)
+                if is_open or (is_reader and is_its_own):
+                    users.setdefault(path, f"{process.script or process.name}, process {pid}")
+    return users
+
+
+def _age(process: Process) -> float:
+    """Return for how many seconds a process has been there."""
+    ticks_per_second = os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - process.started / ticks_per_second
 
 
 def missed_logins(

@@ -35,7 +35,7 @@ def is_server(pid: int, database: str, lock: str) -> bool:
     words = words_of(pid)
     if says_it_serves(words, database) or _holds(pid, lock):
         return True
-    return not _SERVING.isdisjoint(said(words)) and _sees_others(pid)
+    return not _SERVING.isdisjoint(said(words)) and sees_other_files(pid)
 
 
 def says_it_serves(words: list[str], database: str) -> bool:
@@ -86,7 +86,7 @@ def _holds(pid: int, lock: str) -> bool:
     return False
 
 
-def _sees_others(pid: int) -> bool:
+def sees_other_files(pid: int) -> bool:
     """Return whether paths may mean something else to a process than here."""
     try:
         return procfs.read_link(f"{pid}/ns/mnt") != procfs.read_link(f"{os.getpid()}/ns/mnt")
