@@ -146,7 +146,7 @@ def test_what_does_not_arrive_through_a_client_is_named(call, ledger):
     assert checks["claude"]["verdict"] == "ok"
     for name in ("cursor", "vscode", "gemini"):
         assert checks[name]["found"].startswith("COUNTERPOINT_CREDENTIAL does not arrive"), name
-    assert "COUNTERPOINT_RUN, COUNTERPOINT_CREDENTIAL do not" in checks["codex"]["found"]
+    assert "COUNTERPOINT_RUN, COUNTERPOINT_CREDENTIAL, XDG_STATE_HOME" in checks["codex"]["found"]
     assert "`counterpoint init --client codex`" in checks["codex"]["advice"]
     call("init", "--yes", *words)
     found = verdicts(call("doctor", "--json"))

@@ -304,7 +304,6 @@ def test_what_nobody_foresaw_is_an_apology(call, place, monkeypatch, caplog, fla
 
 
 def test_the_shell_is_told_how_to_complete(call, place, monkeypatch, capsys):
-    """The commands complete in a shell that asks for it."""
     monkeypatch.setenv("_COUNTERPOINT_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_WORDS", "counterpoint res")
     monkeypatch.setenv("COMP_CWORD", "1")

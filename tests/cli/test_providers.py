@@ -132,7 +132,6 @@ def test_an_agent_puts_no_key_there_and_takes_none_away(
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where a key goes is not for agents to say."""
     monkeypatch.setattr(
         "counterpoint.core.operations.access.why_no_person",
         lambda *_: "an agent is above this command",

@@ -89,7 +89,6 @@ def test_no_token_is_said_in_words(ledger, call):
     ],
 )  # fmt: skip
 def test_a_wrong_wish_is_refused_and_makes_nothing(ledger, call, words):
-    """Wrong usage."""
     said = call("token", "create", *words)
     assert (said.code, said.out) == (2, "")
     assert call("token", "list", "--json").json == []
@@ -103,7 +102,6 @@ def test_a_token_for_a_surface_that_is_not_there_is_refused(ledger, call):
 
 
 def test_without_a_ledger_there_is_nothing_to_open(place, call):
-    """And nothing is made."""
     for words in (("create", "ci"), ("list",), ("revoke", "ci")):
         assert call("token", *words).code == 3
     assert list(place.iterdir()) == []

@@ -203,6 +203,8 @@ def fleet(repository: Path, tmp_path: Path) -> Iterator[tuple[Agent, Agent, Agen
     )
     for agent in (first, second, third):
         agent.trusts = agent.is_bound = agent.may_edit = True
+        # Codex hands on no more than its entry names; without it the server knows nothing of this account's trust.
+        agent.environ["XDG_STATE_HOME"] = str(agent.home / "state")
         if not os.environ.get("COUNTERPOINT_LONG"):
             agent.environ["COUNTERPOINT_GRACE_SECONDS"] = SHORT_GRACE_SECONDS
     counterpoint(first, "init", "--yes", "--client", "claude", "--client", "codex", "--hooks")

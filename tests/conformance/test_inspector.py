@@ -131,7 +131,6 @@ def test_the_inspector_reads_resources_and_prompts(inspect: Inspect) -> None:
 def test_the_inspector_lists_and_calls_over_http(
     inspect: Inspect, spoken: tuple[str, str], up: tuple[str, ...]
 ) -> None:
-    """The same over HTTP from `counterpoint up`: a list, a call, and a refusal."""
     listed = inspect(*up, *spoken, "--method", "tools/list")
     assert (listed.returncode, len(json.loads(listed.stdout)["tools"])) == (0, TOOLS)
     planned = inspect(*up, *spoken, *call("plan", "markdown=# Demo\n- [ ] one thing"))

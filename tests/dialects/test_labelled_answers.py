@@ -125,7 +125,6 @@ def test_a_text_is_found_at_any_depth() -> None:
 
 
 def test_the_words_of_the_call_itself_are_no_others() -> None:
-    """At any depth; one other word beside them is."""
     own = {"Mine"}
     assert not has_texts({"title": "Mine ", "below": [{"text": "Mine"}]}, own)
     assert has_texts({"title": "Mine", "below": [{"text": "Yours"}]}, own)

@@ -169,7 +169,6 @@ REQUIRED = {
 
 @pytest.mark.parametrize("name", REQUIRED)
 def test_a_parameter_that_a_contract_requires_is_left_out_only_as_the_page_says(name: str) -> None:
-    """And nothing else is required than it says."""
     parts = (part for tool in surface(name, Settings()).tools for part in tool.parts)
     tools = {part.name: part.parameters.schema for part in parts}
     lines = (DOCS / f"{name}.md").read_text("utf-8").splitlines()

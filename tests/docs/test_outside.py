@@ -115,7 +115,6 @@ def test_wording_is_ignored_and_codes_are_not(load: Any) -> None:
 
 
 def test_a_difference_is_told_by_scene_and_step(differing: Any) -> None:
-    """Steps that came or went are told too."""
     assert differing(
         {"ada: brief {}": {"a": 1}, "ada: list {}": 1, "ada: next {}": 1},
         {"ada: brief {}": {"a": 2}, "lead leaves": 0, "ada: next {}": 1},

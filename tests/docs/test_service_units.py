@@ -47,7 +47,6 @@ def test_both_units_start_what_there_is() -> None:
 
 
 def test_the_page_installs_the_units_by_their_names() -> None:
-    """What the page names is there."""
     page = (PACKAGING.parent / "docs" / "service.md").read_text()
     named = set(re.findall(r"packaging/[\w./@-]+", page))
     assert {SYSTEMD, LAUNCHD} == {PACKAGING.parent / one for one in named}

@@ -118,7 +118,6 @@ def test_one_that_was_killed_is_taken_up_beside_another_of_its_process(tmp_path:
 
 
 def test_who_says_nothing_has_a_secret_of_the_moment(tmp_path: Path, files: Path) -> None:
-    """Nothing is kept of it."""
     environ = {"XDG_STATE_HOME": str(tmp_path)}
     assert open_secret(("", "x"), environ) != open_secret(("", "x"), environ)
     assert not files.exists()

@@ -24,7 +24,6 @@ def test_identifiers_do_not_repeat() -> None:
 
 
 def test_every_random_bit_reaches_the_identifier(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the 128 bits makes another identifier."""
     asked: list[int] = []
 
     def bits_of(value: int) -> str:

@@ -112,7 +112,6 @@ def test_a_word_keeps_its_letters(word: str) -> None:
 
 
 def test_nothing_is_the_empty_text() -> None:
-    """An empty document and an empty value are empty texts."""
     assert read_yaml("").value == ""
     assert read_yaml("# a remark\n").value == ""
     assert read_yaml("a:\nb: ''").value == {"a": "", "b": ""}
@@ -342,6 +341,5 @@ def test_one_text_is_heard() -> None:
 
 
 def test_the_library_is_loaded_only_when_yaml_is_read() -> None:
-    """A start that reads no YAML does not wait for it."""
     program = "import sys, counterpoint.kernel.yamltext; sys.exit('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -244,7 +244,6 @@ def test_a_call_runs_the_function_of_its_action() -> None:
 
 
 def test_commands_tell_actions_of_one_name_apart() -> None:
-    """The command is the second word of the name."""
     assert answered(action="session", command="start", spec_id="s")["started"] == "s"
     assert answered(action="session", command="STATUS", session_id="t") == {"session": "t"}
 
@@ -306,7 +305,6 @@ def test_an_argument_alone_that_is_not_taken_is_an_unknown_one() -> None:
 
 
 def test_a_key_for_an_action_that_reads_is_refused() -> None:
-    """As a tool that only reads refuses one; an action that writes takes it."""
     assert (
         "idempotency_key: is not taken by next"
         in (refused(action="next", spec_id="s", idempotency_key="k")["message"])

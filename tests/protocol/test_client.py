@@ -52,7 +52,6 @@ def test_a_refusal_is_raised_with_its_envelope(program: str, tmp_path: Path) -> 
 
 
 def test_the_code_of_a_native_refusal_is_named() -> None:
-    """The native dialect names the code as `error`."""
     refusal = ToolRefused("start", "words", {"error": "claim_lost"})
     assert refusal.code == "claim_lost"
 

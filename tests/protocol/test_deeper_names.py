@@ -71,7 +71,6 @@ def test_a_name_that_is_nearly_right_is_named() -> None:
 
 
 def test_of_an_object_of_any_names_none_is_told() -> None:
-    """Nor of what is no object."""
     assert TOOL.described_at(("free",)) == {}
     assert TOOL.described_at(("gone", "x")) == {}
     assert TOOL.described_at(("many", 0, "inner", "title", "x")) == {}

@@ -97,7 +97,6 @@ def test_a_token_of_the_issuer_is_taken(issuer, algorithm):
     ],
 )  # fmt: skip
 def test_a_token_for_another_time_place_or_resource_is_none(issuer, changes):
-    """A token for another resource least of all."""
     assert issuer.find(signed(**changes)) is None
 
 
@@ -181,7 +180,6 @@ def test_scopes_are_taken_from_ours_alone(issuer, told, scopes):
 
 
 def test_a_subject_that_is_no_name_gets_one(issuer):
-    """The name is the same for the same subject."""
     name = issuer.find(signed(sub="auth0|5f7")).name
     assert name.startswith("oauth-")
     assert issuer.find(signed(sub="ada@example.org")).name == "ada@example.org"

@@ -329,8 +329,6 @@ def test_an_answer_that_is_cut_off_or_late_or_without_an_end_is_none(
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_thread_that_ends_without_a_word_is_not_waited_for() -> None:
-    """Whatever ended it."""
-
     def ask(_put: Any, _over: threading.Event) -> None:
         raise SystemExit
 

@@ -63,7 +63,6 @@ def test_an_unknown_version_is_answered_with_the_newest_handshake(native):
     ],
 )
 def test_a_handshake_that_may_be_wrong_is_left_to_the_server(native, wrong):
-    """It has the words for what is wrong."""
     assert native.initialized({**HELLO, **wrong}) is None
 
 
@@ -147,7 +146,6 @@ def shown(typed: Answers) -> list[str]:
 
 @pytest.mark.parametrize("type_", ["", *scope.AGENT_TYPES])
 def test_a_type_is_listed_its_own_tools(typed, type_):
-    """As the server lists them."""
     assert typed.narrow(type_, "")
     expected = registry.surface("symphony", Settings(surface="symphony", profile=type_))
     assert shown(typed) == [tool.name for tool in expected.tools]

@@ -44,6 +44,9 @@ SERVICES: Final = "/etc/counterpoint/services"
 """Where it is written which ledgers are served by an account of their own: `NAME.json`, by the name of the database that was there."""
 _SERVICE_BYTES: Final = 16_384
 
+FOLDERS: Final = ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR")
+"""The variables that say where a person's state, configuration and meeting points lie, if not in the usual folders."""
+
 _HOLDS: Final = (DATABASE, "postgresql-")
 """How the names of files begin by which a folder has a ledger, or is where one on a server is met."""
 _GITDIR: Final = "gitdir:"

@@ -19,6 +19,7 @@ from counterpoint.kernel.client_session import (
 )
 from counterpoint.kernel.listing_cache import find_listing
 from counterpoint.kernel.places import (
+    FOLDERS,
     SOCKET,
     find_database,
     find_git_fault,
@@ -274,7 +275,11 @@ def _greeting(
 
 def _tell_variables(environ: Mapping[str, str]) -> None:
     """Print which of our variables have arrived here, without what they hold."""
-    arrived = [name for name in environ if name.startswith(PASSED[0]) and name != PROBE]
+    arrived = [
+        name
+        for name in environ
+        if (name.startswith(PASSED[0]) or name in FOLDERS) and name != PROBE
+    ]
     if not find_credential(environ) and CREDENTIAL in arrived:
         arrived.remove(CREDENTIAL)
     print(json.dumps({"version": __version__, "variables": sorted(arrived)}))  # noqa: T201 - what doctor reads

@@ -464,7 +464,6 @@ def test_a_port_of_another_program_is_said_as_it_is(ledger, call):
 
 
 def test_without_a_ledger_nothing_is_served(place, call):
-    """And nothing is made."""
     assert call("up", "--port", "0").code == 3
     assert list(place.iterdir()) == []
 

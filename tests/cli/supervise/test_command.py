@@ -47,7 +47,6 @@ def test_the_first_signal_is_a_wish_and_the_second_an_order(
 
 
 def test_who_was_started_to_ignore_the_end_of_its_terminal_goes_on_ignoring_it() -> None:
-    """As `nohup` starts it."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with listen_for_signals() as stopping:
         os.kill(os.getpid(), signal.SIGHUP)

@@ -234,7 +234,6 @@ def test_each_project_of_a_database_is_switched_by_itself(call, ledger, is_old):
 
 
 def test_who_is_an_agent_of_any_project_switches_no_record(app, ledger):
-    """The record of a machine is of all projects of its database."""
     begin_other(ledger)
     shell = app.core(Identity(kind="human", name="eve", attested=attested_as("eve")))
     with pytest.raises(Forbidden, match="an agent has started this command"):

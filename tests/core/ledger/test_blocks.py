@@ -36,7 +36,6 @@ def test_a_block_of_entries_is_read_as_each_of_them(entries: list[Entry]) -> Non
 
 @pytest.mark.parametrize(("key", "wrong"), FAULTS)
 def test_a_block_with_a_wrong_field_is_not_answered(entry: Entry, key: str, wrong: object) -> None:
-    """One wrong field in one entry is enough."""
     value = orjson.loads(entry.to_bytes()) | {key: wrong}
     assert load_block([entry.to_bytes(), dump(value), entry.to_bytes()]) is None
 

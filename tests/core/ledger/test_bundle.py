@@ -153,7 +153,6 @@ def test_texts_left_out_without_a_redaction_are_found(
 def test_a_text_that_was_written_again_after_its_redaction_must_be_there(
     chain_of: Chain, key: VerifierKey
 ) -> None:
-    """A redaction speaks of what was written before it."""
     digest = committed("first text")
     entries = redacting(chain_of(1, TEXTS), [digest])
     again = orjson.loads(entries[0]) | {"n": 2, "h": leaf_hash(entries[-1]).hex()}

@@ -138,7 +138,6 @@ def test_what_is_empty_is_left_out(entry: Entry) -> None:
 
 
 def test_what_looks_like_a_fraction_inside_a_text_is_none(entry: Entry) -> None:
-    """Only numbers are looked at."""
     one = replace(entry, facts={"a": "[1.5", "b": '":2.5', "c": ",-3e4"})
     assert Entry.from_bytes(one.to_bytes()) == one
 
@@ -150,7 +149,6 @@ def test_an_entry_with_letters_of_any_language_is_read(entry: Entry) -> None:
 
 
 def test_a_column_that_changed_cannot_be_a_deletion(entry: Entry) -> None:
-    """A deleted row has no changed columns."""
     row = RowImage(table="items", key={"id": "1"}, values=None, whole=False)
     with pytest.raises(InvalidInput, match="rows"):
         replace(entry, rows=(row,)).to_bytes()

@@ -128,7 +128,6 @@ def test_every_field_is_hashed() -> None:
     ],
 )
 def test_bytes_with_a_wrong_field_are_no_thought(name: str, value: object) -> None:
-    """One wrong field is named."""
     fields = canonical.load(FIRST) | {name: value}
     with pytest.raises(MalformedDocument, match=f"`{name}`"):
         Link.from_bytes(canonical.dump(fields))
@@ -160,7 +159,6 @@ def test_all_faults_of_a_thought_are_told_at_once() -> None:
 
 
 def test_a_row_and_its_image_have_the_same_link() -> None:
-    """The image of a row leaves out what is empty."""
     one = link(0, session="")
     thought = Thought(
         project="demo",

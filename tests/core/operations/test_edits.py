@@ -65,7 +65,6 @@ def test_an_edit_that_changes_nothing_writes_nothing(studio, ada, ids):
          "sentence"],
 )  # fmt: skip
 def test_an_edit_beyond_the_limits_is_refused(studio, ada, ids, edit):
-    """The limits of a plan hold for edits too."""
     studio.refuses(InvalidInput, lambda: ada.items.edit(ids["A"], edit))
 
 

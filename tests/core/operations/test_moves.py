@@ -164,7 +164,6 @@ def test_skipped_phases_free_each_other_on_the_way(studio, ada):
 
 
 def test_a_task_under_review_below_a_skipped_one_is_cancelled(ada):
-    """What cannot be skipped where it stands is cancelled."""
     ids = make(ada, "# Plan\n- [ ] A\n  - [ ] A1\n    - review: yes\n")
     work(ada, ids["A1"])
     ada.items.edit(ids["A"], Edit(status="skipped"))

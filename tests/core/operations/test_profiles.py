@@ -16,7 +16,6 @@ def test_a_profile_is_found_by_its_name(studio, ada, bob):
 
 
 def test_a_profile_takes_the_place_of_the_one_before(studio):
-    """There is one profile of a name."""
     studio.core("ann", kind="human").projects.put_profile(
         "judge", title="Judge", instructions="one"
     )

@@ -22,7 +22,6 @@ def test_a_cursor_leads_back_to_its_position(query, position):
 
 @given(query=queries, other=queries, position=positions)
 def test_a_cursor_of_another_query_or_server_is_refused(query, other, position):
-    """It continues one query of one server."""
     cursor = seal(SECRET, query, position)
     with pytest.raises(InvalidInput):
         unseal(b"another", query, cursor)

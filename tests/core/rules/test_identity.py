@@ -296,7 +296,6 @@ def process(
     [("bash", "", True), ("node", "npx", True), ("python3", "pipx", True), ("node", "app", False)],
 )
 def test_shells_and_runners_are_starters(program: str, script: str, expected: bool) -> None:
-    """Runners that are scripts too."""
     assert is_starter(process(program, script=script)) == expected
 
 

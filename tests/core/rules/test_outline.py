@@ -649,7 +649,6 @@ def test_tasks_without_a_title_above_them_are_no_plan():
 
 
 def test_with_patience_a_box_of_another_form_is_a_task_and_an_empty_one_is_left_out():
-    """What is left out is told of."""
     found = outline.read("# T\n- [ ]\n- [] y\n[x] z\n", title="Other")
     assert found.draft is not None
     assert [(child.title, child.done) for child in found.draft.children] == [

@@ -114,7 +114,6 @@ def test_a_stream_of_messages_is_one_event_a_block():
 
 
 def test_a_stream_of_items_is_calls_and_answers():
-    """An item that was never begun is its call and its answer."""
     stream = read(lines(CODEX))
     assert kinds(stream) == [
         (1, "system", "init"),

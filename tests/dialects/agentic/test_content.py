@@ -72,7 +72,6 @@ def test_what_needs_a_model_is_not_available(opus: Agent, tool: str, asked: dict
 
 
 def test_nothing_was_used_where_nobody_was_asked(opus: Agent) -> None:
-    """The sums are there, and are nothing."""
     answer = opus.does("content_usage_stats", period="week")
     assert (answer["total_requests"], answer["total_cost"], answer["by_provider"]) == (
         *(0, "0.0000", {}),

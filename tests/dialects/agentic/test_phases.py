@@ -78,7 +78,6 @@ def test_what_is_completed_can_be_blocked(opus: Agent, plan: str) -> None:
 
 
 def test_a_skipped_phase_says_why(opus: Agent, plan: str) -> None:
-    """As long as it is skipped."""
     asked = {"plan_slug": plan, "phase_order": 1}
     opus.does("phase_update_status", **asked, status="skipped", reason="not needed")
     assert opus.does("phase_get", **asked)["phase"]["reason"] == "not needed"

@@ -69,7 +69,6 @@ def test_a_stage_is_never_gone_back_to(ada: Speaker) -> None:
 
 
 def test_every_tool_leaves_two_rows_for_a_call_that_is_not_valid(ada: Speaker) -> None:
-    """Also for a call that never reached its tool."""
     for tool in (one.name for one in TOOLS):
         error = ada.fails(tool, colour="red")
         assert error["code"] == "INVALID_PARAMS"

@@ -159,7 +159,6 @@ def test_another_phase_adds_its_own_line_to_what_is_told_and_no_more(
 def test_a_short_page_of_all_tasks_reads_no_more_than_it_shows(
     opened: Callable[[int, int], App], steps: Steps
 ) -> None:
-    """What hangs on tasks is read for those of the page, and for the one after it."""
     app = opened(*SMALL)
     spoken, identity, found = surface("foundry"), app.agent(), dict[int, int]()
     for limit in (5, 49, 5, 49):

@@ -247,6 +247,5 @@ def test_the_file_that_setup_writes_says_the_defaults(foundry: Agent, workshop: 
 def test_a_file_of_settings_that_is_wrong_is_refused(
     foundry: Agent, workshop: Workshop, text: str
 ) -> None:
-    """With what is wrong in it."""
     (workshop.root / "foundry-mcp.toml").write_text(text)
     assert code(foundry, "get-config") == "VALIDATION_ERROR"

@@ -109,7 +109,6 @@ def uses(workshop: Workshop) -> list[ModelUse]:
 
 @pytest.mark.parametrize("models", [("ab " * 5_000,)], indirect=True)
 def test_a_long_answer_comes_in_pages_and_is_paid_for_once(ada: Agent, models: ModelServer) -> None:
-    """Its pages are of one answer, which is kept for that."""
     call = {"provider_id": "local", "prompt": "long", "max_tokens": 8_000, "temperature": 1}
     first = ask(ada, "execute", **call)
     text, cursor, pages = first["data"]["content"], first["meta"]["pagination"]["cursor"], 1

@@ -303,7 +303,6 @@ def test_a_spec_is_looked_at_in_its_folder(root: str, foundry: Agent, repository
 
 
 def test_a_move_that_is_none_comes_with_a_warning(root: str, foundry: Agent) -> None:
-    """So does what was skipped with a move."""
     assert root
     _data(foundry, "lifecycle activate", spec_id=SPEC)
     again = foundry.does("lifecycle", action="activate", spec_id=SPEC)
@@ -420,7 +419,6 @@ def test_what_is_large_is_told_in_short(root: str, foundry: Agent) -> None:
 
 
 def test_a_spec_is_judged_and_mended_at_once(root: str, foundry: Agent) -> None:
-    """Or only judged."""
     assert root
     tasks = [{"title": "Look", "type": "verify"}]
     given = {"phase": {"title": "More"}, "tasks": tasks}

@@ -169,7 +169,6 @@ def test_a_refused_part_undoes_the_whole(ada: Agent, plan: Plan) -> None:
 
 
 def test_waiving_a_gate_needs_a_reason(ada: Agent, plan: Plan) -> None:
-    """The reason is kept beside the gate."""
     ada.is_refused("edit", id=plan["Ship"], waive=["review"])
     ada.does("edit", id=plan["Ship"], waive=["review"], reason="a trial")
     gates = {gate["name"]: gate for gate in ada.does("show", id=plan["Ship"])["gates"]}

@@ -141,7 +141,6 @@ def test_exactly_one_source_is_needed(ada: Agent, arguments: dict[str, Any]) -> 
 
 
 def test_faults_of_a_document_name_their_lines(ada: Agent) -> None:
-    """All lines at fault, at once."""
     refusal = ada.is_refused("plan", markdown="# P\n- [ ] A\n  - priority: 9\n  - aftr: b\n")
     assert refusal["error"] == "malformed_document"
     assert [fault["line"] for fault in refusal["faults"]] == [3, 4]

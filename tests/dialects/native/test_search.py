@@ -25,7 +25,6 @@ def test_hits_are_marked_as_data(ada: Agent, plan: Plan) -> None:
 
 
 def test_kinds_and_item_narrow_the_search(ada: Agent, plan: Plan) -> None:
-    """Only the kinds asked for, only about the item."""
     ada.does("note", kind="learning", text="parser one", id=plan["Parser"])
     ada.does("note", kind="decision", text="parser two", id=plan["Notes"])
     hits = ada.does("find", query="parser", kinds=["learning", "decision"])["hits"]

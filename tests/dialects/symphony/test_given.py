@@ -51,7 +51,6 @@ def test_memory_learnings_and_project_instructions_reach_the_agent(seat: Seat, m
 
 @pytest.mark.parametrize("type_", ["scanner", "intake"])
 def test_memory_reaches_a_type_that_reads_no_issue(seat: Seat, make: Make, type_: str) -> None:
-    """Where it reads the board."""
     issue = make()
     first = seat("one", type_, issue)
     note = "Look below src first. " * 450

@@ -232,7 +232,6 @@ def test_a_refused_write_leaves_the_issue_as_it_was(worker):
 def test_a_sub_task_and_a_dependency_tell_the_status_that_their_own_issue_has(
     seat: Seat, make: Make
 ) -> None:
-    """An issue with an open sub-task is blocked, whoever tells of it."""
     above = make()
     worker = seat("will", "worker", above)
     below = worker.does("create_subtask", title="Part")["identifier"]

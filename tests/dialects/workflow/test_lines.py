@@ -45,7 +45,6 @@ def test_progress_may_be_a_fraction(lead: Agent, flow: Flow) -> None:
 
 
 def test_of_a_phase_that_is_not_there_nothing_is_counted(lead: Agent, flow: Flow) -> None:
-    """The counts are there as for any other phase."""
     flow.begin()
     include = ["tasks", "decisions", "milestones", "blockers", "phase_summary"]
     answer = lead.does(

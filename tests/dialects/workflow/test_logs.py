@@ -218,7 +218,6 @@ def test_what_is_out_of_bounds_is_refused(
 
 @pytest.mark.parametrize("tool", ["log_decision", "log_issue", "log_milestone"])
 def test_a_task_that_is_not_there_is_not_found(lead: Agent, flow: Flow, tool: str) -> None:
-    """A phase is no task."""
     more = {
         "log_decision": {"category": "other", **DECISION},
         "log_issue": ISSUE,

@@ -64,7 +64,6 @@ def test_words_are_cut_into_the_longest_pieces(tmp_path: Path) -> None:
 def test_many_words_are_remembered_and_then_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is remembered of words has a limit."""
     monkeypatch.setattr("counterpoint.providers.embedding.wordpiece._MOST_KNOWN", 2)
     (tmp_path / "vocab.txt").write_text("a\nb\nc\n", encoding="utf-8")
     words = WordPiece(tmp_path / "vocab.txt")

@@ -118,7 +118,6 @@ def test_a_name_that_leads_nowhere_is_no_page() -> None:
 
 
 def test_what_a_person_trusted_is_exempt_by_host_and_port_alone() -> None:
-    """Another port of the same host is not."""
     refuse_place(parse("http://127.0.0.1:8080/"), ["127.0.0.1:8080"])
     refuse_place(parse("http://[0:0::1]:8080/"), ["[::1]:8080"])
     refuse_place(parse("http://localhost/"), ["localhost:80"])

@@ -172,7 +172,6 @@ def test_pages_follow_each_other_without_gap_or_repeat(store, task, save, order)
 
 
 def test_rows_come_by_key_unless_an_order_is_named(store, example, save):
-    """Numbers in a key order as numbers."""
     with store.writing("p") as writing:
         save(writing, *(example(Criterion, item="T-1", position=n) for n in (10, 9, 2)))
         assert [c.position for c in writing.select(Criterion)] == [2, 9, 10]
@@ -180,7 +179,6 @@ def test_rows_come_by_key_unless_an_order_is_named(store, example, save):
 
 
 def test_counts_are_by_value(store, task, save):
-    """Every value that occurs has its count."""
     with store.writing("p") as writing:
         save(writing, task(1), task(2), task(3, category="done", parent="T-1"))
         assert writing.counts(Item, "category") == {"done": 1, "open": 2}

@@ -97,7 +97,6 @@ def test_search_narrows_to_kinds_and_item(store, example, task, save):
 
 
 def test_words_match_by_stem_and_the_last_by_its_beginning(store, task, save):
-    """`tested` finds `testing`; an unfinished last word finds what it begins."""
     with store.writing("p") as writing:
         save(writing, task(1, title="Testing the documentation"))
         assert writing.search(["tested"])

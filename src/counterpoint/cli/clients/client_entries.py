@@ -2,7 +2,8 @@
 
 Rule 1: the entry is started if it is `counterpoint mcp`, found outside of the tree, and nothing else that a project's file may name. It has
 the folder and the variables that this client hands on and `COUNTERPOINT_PROBE`, by which
-`counterpoint mcp` tells their names and ends. Each that leads an agent is set for it, so what is missing then never arrives.
+`counterpoint mcp` tells their names and ends. Each that leads an agent is set for it, so what is missing then never arrives. Those that say
+where a person's folders lie are missing only where they are set: without them the usual folders count on both sides.
 Rule 2: what clients hand on is a table, measured with the real ones: Codex a short list and what `env_vars` names, Gemini CLI all but what is
 named like a secret, Claude Code all; Cursor and VS Code are taken to do as Gemini CLI does. `env` of an entry adds to each.
 """
@@ -26,6 +27,7 @@ from counterpoint.evidence.environment import looks_secret
 from counterpoint.evidence.running.configuration import read_checking
 from counterpoint.kernel.client_session import CREDENTIAL, PROBE
 from counterpoint.kernel.errors import MalformedDocument
+from counterpoint.kernel.places import FOLDERS
 from counterpoint.kernel.starting.programs import find_program
 from counterpoint.settings import PREFIX
 
@@ -138,7 +140,8 @@ def _missing_variables(
             advice="See that it starts `counterpoint mcp` of this version, and hands its variables on.",
         )
         return
-    missing = [name for name in _LEADING if name not in arrived]
+    needed = (*_LEADING, *(name for name in FOLDERS if environ.get(name)))
+    missing = [name for name in needed if name not in arrived]
     if missing:
         verb = "does" if len(missing) == 1 else "do"
         yield Remark(

@@ -27,6 +27,7 @@ from counterpoint.cli.clients.toml import load_toml, set_table
 from counterpoint.cli.supervise.agent import LEADING
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.client_session import CREDENTIAL
+from counterpoint.kernel.places import FOLDERS
 
 SERVER: Final = "counterpoint"
 DIALECT: Final = "--dialect"
@@ -152,7 +153,7 @@ CLIENTS: Final = (
         file=".codex/config.toml",
         format="toml",
         table="mcp_servers",
-        more={"required": True, "env_vars": [*LEADING, CREDENTIAL]},
+        more={"required": True, "env_vars": [*LEADING, *FOLDERS, CREDENTIAL]},
         marks=(".codex",),
         home=".codex",
         programs=("codex",),

@@ -397,7 +397,6 @@ def test_followers_hear_of_a_closed_tree_by_its_last_entry(studio, ada, bob):
 
 
 def test_what_needed_an_issue_of_a_closed_tree_hears_of_it(studio, ada, bob):
-    """As it does where a small one is closed."""
     below = tuple(Draft(kind="issue", title=f"i{n}") for n in range(150))
     top = ada.plans.create(Draft(kind="issue", title="I", children=below)).root.id
     waiting = bob.plans.create(Draft(kind="issue", title="W", needs=("demo-9", top))).root.id

@@ -262,7 +262,6 @@ def test_twenty_places_are_told_and_all_are_counted(studio: Studio) -> None:
 
 
 def test_a_person_does_not_sign_as_a_writer(studio: Studio) -> None:
-    """What a person does is signed with a key of his own."""
     Person(studio=studio).enrol()
     assert not studio.system.writers.waits
     assert unsigned(studio) == (0, ())
@@ -367,7 +366,6 @@ def test_a_ledger_that_is_not_there_has_nothing_to_sign(tmp_path: Path) -> None:
 
 
 def test_credentials_sign_as_connections_do(studio: Studio) -> None:
-    """By the id of the credential."""
     ada = studio.core("ada")
     actor = replace(ada.caller.actor, principal=Principal(strength="credential", id="agt_1"))
     note(Core(studio.ports, replace(ada.caller, actor=actor)))

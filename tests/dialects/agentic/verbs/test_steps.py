@@ -78,7 +78,6 @@ def test_what_is_reopened_holds_again(studio, ada, slug):
 
 
 def test_a_gate_that_holds_the_start_holds_a_phase(studio, ada):
-    """And one that holds the end holds that."""
     draft = plan(phase("A", task("a"), approval=True), phase("B", task("b"), review=True))
     slug = slug_of(ada.use(Planning).open(draft, "p"))
     fault = studio.refuses(NotReady, lambda: ada.use(Steps).move_phase(slug, 1, "active"))

@@ -90,7 +90,6 @@ def test_the_first_that_answers_is_enough(ada: Agent, several: dict[str, ModelSe
 def test_who_does_not_answer_is_told_and_too_few_are_refused(
     ada: Agent, several: dict[str, ModelServer]
 ) -> None:
-    """What was answered stays."""
     found = ada.does(
         "research", action="consensus", prompt="?", providers=list(NAMES), strategy="majority"
     )

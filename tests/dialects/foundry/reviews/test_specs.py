@@ -241,7 +241,6 @@ def test_where_nobody_can_break_a_tie_the_strictest_counts(
 def test_a_reviewer_who_fails_is_told_and_the_others_are_not_asked_again(
     planned: Path, ada: Agent, servers: Servers
 ) -> None:
-    """Where too few answer it is refused; asked again, only who failed is."""
     assert planned.exists()
     models = servers((beside_plan(),), (Failing(401), beside_plan()), (beside_plan(),))
     call = {"ai_tools": ["one", "two", "three"], "consensus_threshold": 3}

@@ -33,7 +33,6 @@ def test_the_order_of_children_is_the_order_of_the_tree():
 
 
 def test_a_node_that_two_list_belongs_to_its_parent():
-    """The other has it in its list only."""
     tree = Tree(edited({"hierarchy/phase-1/children": ["task-2-1", "task-1-1", "task-1-1"]}))
     assert tree.owner["task-2-1"] == "phase-2"
     assert tree.kids["phase-1"] == ["task-1-1"]

@@ -332,7 +332,6 @@ def test_a_start_takes_the_released_names_of_what_a_run_is_held_to(party: Party)
 def test_a_command_takes_its_own_arguments_alone(
     party: Party, given: dict[str, Any], code: str
 ) -> None:
-    """And has to be one that there is."""
     refused = party.fay.is_refused("task", action="session", **given)["data"]["error_code"]
     assert refused == code
 

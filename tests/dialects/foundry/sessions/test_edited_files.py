@@ -82,7 +82,6 @@ def test_an_edit_waits_for_the_end_of_the_run(party: Party) -> None:
 
 
 def test_an_edit_during_a_run_without_a_lock_comes_in(party: Party) -> None:
-    """A run that locks nothing keeps nothing out."""
     mirror = Mirror(party.gus)
     party.start(enforce_write_lock=False)
     mirror.round()

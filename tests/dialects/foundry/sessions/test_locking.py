@@ -120,7 +120,6 @@ def test_a_run_that_does_not_run_locks_nothing(party: Party, changes: dict[str, 
 
 
 def test_a_run_may_be_begun_without_the_lock(party: Party, made: Callable[..., str]) -> None:
-    """And a lock is of one spec."""
     made(spec="other-2026-01-02-001")
     party.start(spec_id="other-2026-01-02-001")
     party.start(enforce_write_lock=False)
@@ -340,7 +339,6 @@ def test_a_run_that_follows_a_failed_one_finds_its_tasks_free(
 
 
 def test_the_session_of_a_run_goes_to_others_when_its_lease_is_over(party: Party) -> None:
-    """As any session does."""
     session = party.start()
     step(party.gus, session)
     party.workshop.clock.pass_by(minutes=31)

@@ -112,7 +112,6 @@ def test_silence_is_measured_by_a_clock_that_was_set_back_too(party: Party, last
 def test_the_signal_of_a_run_says_whether_a_supervisor_goes_on(
     party: Party, changes: dict[str, Any], signal: str | None, action: str | None
 ) -> None:
-    """With what to do where it does not."""
     session = party.start()
     set_run(party.fay, session, **changes)
     told = party.does("status", session_id=session)

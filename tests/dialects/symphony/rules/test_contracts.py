@@ -166,7 +166,6 @@ def test_any_text_is_a_contract_or_has_faults(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "Design", "1st", "a b", "../a", "a" * 65, "a/b"])
 def test_a_phase_has_a_plain_name(name: str) -> None:
-    """It is the name of a file too."""
     assert is_phase("design-2_b")
     assert not is_phase(name)
 

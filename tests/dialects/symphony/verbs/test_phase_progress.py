@@ -119,7 +119,6 @@ def test_a_contract_that_changed_meanwhile_refuses_a_claim(
 def test_a_text_that_changed_or_went_away_refuses_a_claim(
     studio: Studio, person: Core, board: Board
 ) -> None:
-    """What was claimed is what has to lie there."""
     item = board.issue()
     claim = board.hand(item)
     studio.tree.write(claim.path, TEXT + "Sneaked in.")

@@ -90,6 +90,5 @@ def test_an_answer_is_no_refusal():
 
 @pytest.mark.parametrize("reason", ["blocked", "phase_complete", ""])
 def test_a_pause_has_the_code_that_it_is_called(reason):
-    """If it is called anything."""
     told = answer(state(pause_reason=reason), None)
     assert pause_code(told) == PAUSE_CODES.get(reason, "")

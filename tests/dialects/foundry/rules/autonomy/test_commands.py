@@ -59,7 +59,6 @@ def test_a_spec_has_one_live_run_whose_start_can_be_repeated(status):
 
 
 def test_a_run_without_a_key_is_not_found_by_an_empty_one():
-    """And a key has a length."""
     assert code_for(lambda: beginning(run(), "", force=False)) == "SPEC_SESSION_EXISTS"
     assert code_for(lambda: beginning(None, "k" * 129, force=False)) == "VALIDATION_ERROR"
 

@@ -234,7 +234,6 @@ def test_a_gate_that_is_satisfied_is_not_asked_for_again(gate, expected):
 
 
 def test_cycles_of_a_phase_that_has_no_open_gate_stop_nothing():
-    """They are counted by phase."""
     counters = Counters(phase_retries={"phase-2": 3, "phase-1": 3})
     ended = (done(status="passed"), phase("phase-3", gate=None))
     assert told(decide(situation(counters=counters, phases=ended))).startswith("issue implement")

@@ -135,7 +135,6 @@ def test_a_spec_lies_in_the_folder_in_which_it_stands(place: Place):
 
 
 def test_many_changes_between_two_rounds_are_one_write(place: Place):
-    """However many there are."""
     for number in range(50):
         place.title("task-1-1", f"Title {number}")
     assert place.round().written == [SPEC]

@@ -133,7 +133,6 @@ def test_what_is_blocked_is_told_with_what_failed(listing: Listing, ada: Agent, 
 
 
 def test_an_item_is_told_by_its_spec_and_its_id(listing: Listing, ada: Agent, node: Look) -> None:
-    """What is no node of a spec is not."""
     alone = ada.core.plans.create(Draft(kind="issue", title="Alone")).root
     found = ada.core.use(Naming).names([alone, node("task-1-1").item])
     assert found == [(SPEC, "task-1-1", "Write part 1 of 1")]
