@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +35,7 @@ from counterpoint.kernel.errors import NotFound
 from counterpoint.kernel.frozen import frozen
 
 if TYPE_CHECKING:
+    from counterpoint.evidence.running.guarding import Guarded
     from counterpoint.evidence.running.restoring import Restored
 
 _SLACK: Final = 1.0
@@ -126,7 +128,6 @@ class LocalEvidence:
         from counterpoint.evidence.running.guarding import (
             Guarded,
             guarded_paths,
-            put_back,
             with_restored,
         )
         from counterpoint.evidence.running.hidden import (
@@ -135,8 +136,6 @@ class LocalEvidence:
             hidden_paths,
             missed_logins,
             missed_sockets,
-            users_of,
-            without_begun,
         )
 
         started = time.time() - _SLACK
@@ -150,11 +149,7 @@ class LocalEvidence:
         guarded = Guarded(absent=tuple(map(os.path.realpath, ledgers)))
         if settings.sandbox != "off":
             guarded = guarded_paths(top, self._serving, (*logins, *ledgers), hidden)
-
-        def restore_paths() -> Restored:
-            absent = without_begun(guarded.absent, started, *environs)
-            return put_back(guarded._replace(absent=absent), users_of(absent, started))
-
+        restore_paths = partial(_restore_paths, guarded, started, environs)
         try:
             execution = commands.run(
                 root,
@@ -227,3 +222,14 @@ class LocalEvidence:
         from counterpoint.evidence.git import branches
 
         return branches.read_head(root, name, environ=self._serving)
+
+
+def _restore_paths(
+    guarded: Guarded, started: float, environs: Sequence[Mapping[str, str]]
+) -> Restored:
+    """Put back what a command has changed that was started at a time, but for what others have come to use or begun."""
+    from counterpoint.evidence.running.guarding import put_back
+    from counterpoint.evidence.running.hidden import users_of, without_begun
+
+    absent = without_begun(guarded.absent, started, *environs)
+    return put_back(guarded._replace(absent=absent), users_of(absent, started))
