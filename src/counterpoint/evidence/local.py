@@ -136,6 +136,7 @@ class LocalEvidence:
             hidden_paths,
             missed_logins,
             missed_sockets,
+            partial_folders,
         )
 
         started = time.time() - _SLACK
@@ -164,6 +165,7 @@ class LocalEvidence:
                     hidden=hidden,
                     fixed=guarded.fixed,
                     read_only=guarded.read_only,
+                    partial=partial_folders(self.database, top, *environs),
                 ),
             )
         except BaseException as fault:

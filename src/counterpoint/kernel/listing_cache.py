@@ -66,11 +66,15 @@ def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
 
 def cache_folder(environ: Mapping[str, str]) -> str:
     """Return the folder of the lists of this very source; empty where a user has no cache."""
+    cache = cache_home(environ)
+    return cache and os.path.join(cache, f"listings-{__version__}-{_checksum():08x}")
+
+
+def cache_home(environ: Mapping[str, str]) -> str:
+    """Return where this program keeps what it can work out anew; empty where a user has no cache."""
     home = environ.get("HOME")
     cache = environ.get("XDG_CACHE_HOME") or (os.path.join(home, ".cache") if home else "")
-    if not os.path.isabs(cache):
-        return ""
-    return os.path.join(cache, "counterpoint", f"listings-{__version__}-{_checksum():08x}")
+    return os.path.join(cache, "counterpoint") if os.path.isabs(cache) else ""
 
 
 def protocol_packages() -> list[str]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BESIDE: Final = (
     *("", "-wal", "-shm", "-journal", "-queue"),
     *("-server.json", "-server.sock", "-server.lock", "-server.starting", "-server.log"),
+    "-server.lost",
 )
 """What ends the names of files that are a database's own."""
 _WRITE_FOR_OTHERS: Final = 0o022

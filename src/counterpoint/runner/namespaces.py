@@ -3,7 +3,8 @@
 1. Who is not root becomes itself in a user namespace, for the right to do the rest. Root stays root, for files of others would not be its
    own there.
 2. In a mount namespace that tells nobody outside, an empty folder that cannot be written covers each folder that is hidden, and
-   an empty file each file. What is not to be moved or written is mounted over itself, the latter without the right to write.
+   an empty file each file. What is not to be moved or written is mounted over itself, the latter without the right to write. A mount goes when
+   somebody outside removes or replaces what it lies over, and so a folder in which that happens is covered as a whole, and the other entries of it are mounted there again.
 3. It has pseudo-terminals of its own: on those outside it could ask for a passphrase, or read what is typed.
 4. In a PID namespace whose first process is ours, with a `/proc` of its own, nothing outside can be seen, signalled or read. When the
    first process ends, the kernel ends all in it.
@@ -20,10 +21,12 @@ import errno
 import os
 import re
 import signal
+import stat
 from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Final, NoReturn
 
     from counterpoint.runner.order import Confinement
@@ -95,6 +98,8 @@ def cover(sandbox: Confinement) -> None:
         _guard(path, 0)
     for path in sandbox["read_only"]:
         _guard(path, _MS_RDONLY)
+    for folder, names in sandbox["partial"]:
+        _show_only(folder, names)
     for path in sandbox["hidden"]:
         _hide(path)
     _replace_terminals()
@@ -170,6 +175,29 @@ def _hide(path: str) -> None:
         else:
             return
     raise Unsettled(errno.EBUSY, "it keeps changing", path) from fault
+
+
+def _show_only(folder: str, names: Iterable[str]) -> None:
+    """Cover a folder but for entries of it, and let none be made in it; Unsettled if it changes meanwhile, Refused."""
+    entries: dict[str, int] = {}
+    for name in names:
+        with suppress(OSError):
+            entries[f"{folder}/{name}"] = os.open(f"{folder}/{name}", os.O_PATH | os.O_NOFOLLOW)
+    try:
+        _mount("tmpfs", folder, "tmpfs", _EMPTY & ~_MS_RDONLY, "mode=0755")
+    except OSError as fault:
+        if fault.errno not in _CHANGED:
+            raise
+        raise Unsettled(errno.EBUSY, "it keeps changing", folder) from fault
+    for path, descriptor in entries.items():
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISLNK(mode):
+            os.symlink(os.readlink("", dir_fd=descriptor), path)
+        else:
+            os.mkdir(path) if stat.S_ISDIR(mode) else os.mknod(path)
+            _mount(f"/proc/self/fd/{descriptor}", path, None, _MS_BIND | _MS_REC)
+        os.close(descriptor)
+    _mount("tmpfs", folder, "tmpfs", _MS_REMOUNT | _EMPTY, "mode=0755")
 
 
 def _replace_terminals() -> None:

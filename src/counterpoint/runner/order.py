@@ -11,7 +11,7 @@ from typing import Literal, TypedDict
 class Confinement(TypedDict):
     """How far a command is to be confined; hidden: what it sees empty. fixed: folders that it cannot move, the outermost first.
 
-    read_only: what it cannot write. bubblewrap: where that is installed, if it is.
+    read_only: what it cannot write. partial: folders, each with the names in it that it sees. bubblewrap: where that is installed, if it is.
     """
 
     mode: Literal["auto", "require", "off"]
@@ -19,6 +19,7 @@ class Confinement(TypedDict):
     hidden: list[str]
     fixed: list[str]
     read_only: list[str]
+    partial: list[tuple[str, list[str]]]
     bubblewrap: str
 
 

@@ -168,6 +168,17 @@ def _bubblewrap(order: Order) -> list[str]:
     for kind, paths in (("--dev-bind", sandbox["fixed"]), ("--ro-bind", sandbox["read_only"])):
         for path in paths:
             words += [kind, path, path] if os.path.exists(path) else []
+    for folder, names in sandbox["partial"]:
+        words += ["--tmpfs", folder]
+        for name in names:
+            path = f"{folder}/{name}"
+            is_link = os.path.islink(path)
+            words += (
+                ["--symlink", os.readlink(path), path]
+                if is_link
+                else ["--dev-bind-try", path, path]
+            )
+        words += ["--remount-ro", folder]
     for path in sandbox["hidden"]:
         if os.path.isdir(path):
             words += ["--tmpfs", path, "--remount-ro", path]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.running.hidden import absent_ledgers, hidden_paths, without_begun
 from counterpoint.evidence.trust.known import KnownLedgers
 from counterpoint.kernel.clock import SystemClock
+from counterpoint.kernel.ownership import BESIDE
+from counterpoint.protocol.rendezvous import find_rendezvous
 
 pytestmark = [
     pytest.mark.e2e,
@@ -70,7 +73,8 @@ def test_no_journal_of_a_command_rolls_a_ledger_back(
         app.person().journal.append(Note(kind="comment", body="kept"))
         before = app.person().feed.last()
         runs(home / "tree", database, f'{sys.executable} -c "{HOT}" {database}-journal', sandbox)
-        is_laid = bool(Path(f"{database}-journal").stat().st_size)
+        journal = Path(f"{database}-journal")
+        is_laid = journal.exists() and bool(journal.stat().st_size)
         assert is_laid is (sandbox == "off")
         # With the log gone, all that was committed is in the database, and SQLite looks at the journal first.
     with closing(opened(home / "tree", database)) as app:
@@ -83,9 +87,11 @@ def test_no_journal_of_a_command_rolls_a_ledger_back(
 def test_what_lies_beside_a_ledger_is_neither_read_nor_taken_away(
     tmp_path: Path, home: Path
 ) -> None:
-    """Also what is not there yet; folders of other names, and of the tree, stay as they are."""
+    """Also what is not there yet; what has other names stays as it is."""
     database = tmp_path / "data" / "x.db"
     (tmp_path / "data/own").mkdir(parents=True)
+    (tmp_path / "data/file").write_text("of others")
+    (tmp_path / "data/link").symlink_to("file")
     with closing(opened(home / "tree", database)) as app:
         person = app.person()
         person.journal.append(Note(kind="comment", body="kept"))
@@ -94,46 +100,83 @@ def test_what_lies_beside_a_ledger_is_neither_read_nor_taken_away(
         (database.parent / "reads/recording").write_text("who read what")
         script = (
             "cat reads/recording checkpoints/*; rm -r reads checkpoints; mkdir -p trusted/demo; touch trusted/demo/x; "
-            "ls -A reads checkpoints trusted; echo made > own/made"
+            "ls -A reads checkpoints trusted; echo made > own/made; cat link"
         )
         execution = runs(home / "tree", database, f"cd {database.parent}; {script}")
     assert "who read what" not in execution.output
     assert "counterpoint/" not in execution.output
     assert (database.parent / "reads/recording").read_text() == "who read what"
     assert [*(database.parent / "checkpoints").iterdir()]
-    assert [*(database.parent / "trusted").iterdir()] == []
+    assert not (database.parent / "trusted").exists()
+    assert "of others" in execution.output
     assert (database.parent / "own/made").read_text() == "made\n"
 
 
+@pytest.mark.parametrize("place", ["data/x.db", "home/x.db"])
 def test_what_acts_beside_a_ledger_of_another_project_is_laid_by_no_command(
-    tmp_path: Path, home: Path
+    tmp_path: Path, home: Path, place: str
 ) -> None:
-    """Neither a log, which SQLite would take over, nor what says where its server is; all of it is made empty, and the ledger opens."""
-    database = tmp_path / "data" / "x.db"
-    database.parent.mkdir()
+    """No file that this program opens there, such as a log, which SQLite would take over, or what says where a server is; and the ledger opens."""
+    database = tmp_path / place
+    database.parent.mkdir(exist_ok=True)
     with closing(opened(home / "tree", database)) as app:
         app.person().journal.append(Note(kind="comment", body="kept"))
-    endings = ("-journal", "-wal", "-server.json", "-server.lock", "-server.starting")
-    script = "; ".join(f"echo forged > {database}{ending}" for ending in endings)
+    script = "; ".join(f"echo forged > {database}{ending}" for ending in BESIDE)
     runs(home / "tree", home / "tree/.counterpoint/ledger.db", script)
-    assert [Path(f"{database}{ending}").read_text() for ending in endings] == [""] * len(endings)
+    files = [path.read_bytes() for path in database.parent.glob("x.db*")]
+    assert len(files) == len(BESIDE) if place == "home/x.db" else 2
+    assert not any(b"forged" in content for content in files)
     with closing(opened(home / "tree", database)) as app:
         assert app.person().audit.verify().sound
+        rendezvous = find_rendezvous(database)
+        rendezvous.listen().close()
+        rendezvous.clear()
 
 
-def test_no_command_says_what_the_account_trusts(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_log_that_is_removed_meanwhile_is_laid_by_no_command(tmp_path: Path, home: Path) -> None:
+    """While a check runs the ledger is opened and closed, with which the log goes; nor is any folder laid there from which this program reads."""
+    database = tmp_path / "data" / "x.db"
+    database.parent.mkdir()
+    for name in ("started", "go"):
+        os.mkfifo(home / "tree" / name)
+    with closing(opened(home / "tree", database)) as app:
+        app.person().journal.append(Note(kind="comment", body="before"))
+    Path(f"{database}-wal").touch()
+    script = (
+        f"echo > started; read line < go; cd {database.parent}; echo forged > x.db-wal; mkdir templates supervised;"
+        " echo > specs-demo.json"
+    )
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(runs, home / "tree", home / "tree/.counterpoint/ledger.db", script)
+        (home / "tree/started").read_text()
+        with closing(opened(home / "tree", database)) as app:
+            app.person().journal.append(Note(kind="comment", body="meanwhile"))
+            last = app.person().feed.last()
+        assert not Path(f"{database}-wal").exists()
+        (home / "tree/go").write_text("\n")
+        run.result()
+    assert {path.name for path in database.parent.iterdir()} == {"x.db", "x.db-queue"}
+    with closing(opened(home / "tree", database)) as app:
+        assert app.person().feed.last() == last
+
+
+@pytest.mark.parametrize(
+    "said", ["XDG_STATE_HOME=.local/state", "XDG_CONFIG_HOME=.config", "XDG_CACHE_HOME=.cache"]
+)
+def test_no_command_writes_what_this_program_has_of_a_person(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    """Neither in the state that is, nor in that of a shell of the person's without the variable, where nothing is yet."""
-    state = home / ".local/state/counterpoint/ledgers"
-    script = f"mkdir -p {state} {tmp_path}/state/counterpoint/ledgers; touch {state}/forged"
+    """Neither in the folder that is, nor in that of a shell of the person's without the variable, where nothing is yet."""
+    variable, default = said.split("=")
+    monkeypatch.setenv(variable, str(tmp_path / "x"))
+    folders = [home / default / "counterpoint", tmp_path / "x/counterpoint"]
+    script = f"for one in {folders[0]} {folders[1]}; do mkdir -p $one/y; touch $one/y/forged; done"
     runs(home / "tree", home / "tree/.counterpoint/ledger.db", script)
-    assert [*home.glob(".local/state/counterpoint/*")] == []
-    assert [*tmp_path.glob("state/counterpoint/*")] == []
-    monkeypatch.delenv("XDG_STATE_HOME")
-    (home / ".local/state/counterpoint").rmdir()
+    assert [[*folder.iterdir()] for folder in folders] == [[], []]
+    monkeypatch.delenv(variable)
+    folders[0].rmdir()
     runs(home / "tree", home / "tree/.counterpoint/ledger.db", script)
-    assert [*home.glob(".local/state/counterpoint/*")] == []
+    assert [*folders[0].iterdir()] == []
 
 
 def test_a_home_that_there_is_not_is_not_made(tmp_path: Path) -> None:

@@ -42,6 +42,12 @@ class Mapped:
         return self._said
 
 
+SANDBOX: dict[str, Any] = {"hidden": [], "fixed": [], "read_only": [], "partial": []}
+SANDBOX |= {"network": True, "bubblewrap": ""}
+ORDER: dict[str, Any] = {"program": "/bin/sh", "argv": ["sh", "-c", "echo ran > ran"]}
+ORDER |= {"environ": {}, "file_bytes": 1 << 20}
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Answer what runs a script in a tree, beside a ledger and the state of a signer."""
@@ -133,19 +139,8 @@ def test_where_none_can_be_had_it_is_refused_or_said(
         raise namespaces.Refused(1, "Operation not permitted", "unshare")
 
     monkeypatch.setattr(namespaces, "enter", refuse)
-    sandbox: dict[str, Any] = {
-        "hidden": [],
-        "fixed": [],
-        "read_only": [],
-        "network": True,
-        "bubblewrap": "",
-    }
-    order: dict[str, Any] = {
-        "program": "/bin/sh",
-        "argv": ["sh", "-c", "echo ran > ran"],
-        "environ": {},
-    }
-    order |= {"folder": str(tmp_path), "file_bytes": 1 << 20}
+    sandbox = SANDBOX
+    order = ORDER | {"folder": str(tmp_path)}
     why = "unshare: Operation not permitted; bubblewrap is not installed"
     found = starting.start(order | {"sandbox": sandbox | {"mode": "require"}}, 1)
     assert (found.pid, found.sandbox, found.refused) == (0, "refused", why)
@@ -204,8 +199,8 @@ def test_logins_are_hidden_but_those_that_a_project_shows(tmp_path: Path) -> Non
         ".npmrc",
         ".pypirc",
         ".cargo/credentials.toml",
-        # Made if it is not there.
-        ".local/state/counterpoint",
+        # Made if they are not there.
+        *(".local/state/counterpoint", ".config/counterpoint", ".cache/counterpoint"),
     }
     assert hidden() == all_hidden
     assert hidden(".npmrc") == all_hidden - {".npmrc"}
@@ -503,21 +498,9 @@ def test_no_check_loses_its_sandbox_because_something_changes(
     def never_settles(_path: str) -> None:
         raise namespaces.Unsettled(16, "it keeps changing", "/hidden")
 
-    sandbox: dict[str, Any] = {
-        "hidden": [],
-        "fixed": [str(tmp_path / "gone")],
-        "read_only": [str(tmp_path / "gone/too")],
-        "network": True,
-        "bubblewrap": "",
-        "mode": "auto",
-    }
-    order: dict[str, Any] = {
-        "program": "/bin/sh",
-        "argv": ["sh", "-c", "echo ran > ran"],
-        "environ": {},
-        "folder": str(tmp_path),
-        "file_bytes": 1 << 20,
-    }
+    gone = {"fixed": [str(tmp_path / "gone")], "read_only": [str(tmp_path / "gone/too")]}
+    sandbox = SANDBOX | gone | {"mode": "auto"}
+    order = ORDER | {"folder": str(tmp_path)}
     found = starting.start(order | {"sandbox": sandbox}, 1)
     os.waitpid(found.pid, 0)
     assert (found.sandbox, found.refused) == ("namespaces", "")

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import _socket
 import os
+import stat
+from contextlib import suppress
 
 from counterpoint import __version__
 from counterpoint.kernel.ownership import Untrusted, check_folder, check_peer
@@ -117,8 +119,10 @@ def _is_taken(prefix: str, sent: bytes) -> bool:
 def _socket_of(prefix: str) -> str:
     """Return where the server listens: nearly always beside its files."""
     beside = f"{prefix}.sock"
-    if os.path.exists(beside):
-        return beside
+    with suppress(OSError):
+        # Empty, it only keeps others from laying one there.
+        if stat.S_ISSOCK(os.stat(beside).st_mode):
+            return beside
     with open(f"{prefix}.json", "rb") as file:
         text = file.read(_CHUNK)
     import json

@@ -135,6 +135,7 @@ class Sandbox:
 
     hidden: folders and files that it must not see. fixed: folders that it must not move, the outermost first.
     read_only: folders and files that it must not write. network: whether it reaches others.
+    partial: folders of which it sees the entries with these names alone, and in which it makes none.
     """
 
     mode: Sandboxing = "off"
@@ -142,6 +143,7 @@ class Sandbox:
     network: bool = True
     fixed: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
+    partial: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @frozen

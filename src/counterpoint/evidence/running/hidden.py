@@ -1,11 +1,12 @@
 """What a sandbox hides from commands: the ledger, and what proves or acts.
 
 1. The folder `.counterpoint` of the ledger, unless the tree that the command works in lies in it. A database elsewhere lies among
-   files of others: there each file whose name begins as that of the database does, and what this program makes beside it (`_BESIDE`). So with
-   every ledger that this account knows. A journal or a log, of which SQLite would fill the database, and by what a server is met, are made
-   empty where none are, so that they can be hidden; so are folders, unless the place is one that is worked in. So are ledgers of repositories beside the tree and in the home.
-2. The state of the signer, with the secrets of connections; people's keys, and those of providers of models; the user's own folder for sockets.
-   The state is made where it is not there, also where it is without XDG_STATE_HOME: a command could else say there what this account trusts.
+   files of others: there each file whose name begins as that of the database does, and what this program makes beside it (`_BESIDE`, `_NOTES`). So with
+   every ledger that this account knows. None of that can be made there (`partial_folders`), unless the place is one that is worked in, as the home is: there what this program
+   opens beside the database (`BESIDE`) is made empty where it is not, so that it can be hidden. So are ledgers of repositories beside the tree and in the home.
+2. What this program has of the person: the state of the signer, with the secrets of connections and what this account trusts; the settings, with people's keys and those
+   of providers of models; the cache, with what tools are listed to agents; the user's own folder for sockets.
+   All are made where they are not there, also where they are without variables of XDG: a command could else lay its own there.
 3. What holds keys and logins of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that act for whoever asks (`_PROGRAMS_OF`): what
    variables name, what such programs make in folders for temporary files and in `/run`, what the kernel says that somebody listens at by such a name, and
    the account's runtime folder (`/run/user/…`) whole. Kinds that a trusted configuration names (`LEADING`) are seen, also in that folder.
@@ -38,10 +39,11 @@ from counterpoint.evidence import procfs
 from counterpoint.evidence.processes import look, variables_of
 from counterpoint.evidence.trust.folders import make_private
 from counterpoint.evidence.trust.known import known_places
-from counterpoint.evidence.trust.personal import folder_of
 from counterpoint.evidence.trust.servers import sees_other_files
 from counterpoint.kernel.errors import Unavailable
-from counterpoint.kernel.places import DATABASE, FOLDER, own_folder, provider_folder, state_folder
+from counterpoint.kernel.listing_cache import cache_home
+from counterpoint.kernel.ownership import BESIDE
+from counterpoint.kernel.places import DATABASE, FOLDER, config_folder, own_folder, state_folder
 
 
 class _Programs(NamedTuple):
@@ -118,6 +120,10 @@ _LEADS_TO: Final = re.compile(r"(?:unix:(?:path=)?)?(?://)?(/[^,:]*)")
 """`unix:path=/run/…,guid=…`, `unix:///run/docker.sock`, `/…/S.gpg-agent:1:1`."""
 _FOR_OTHERS: Final = 0o077
 _BESIDE: Final = {
+    "templates": "",
+    "backups": "ledger-*.db",
+    "supervised": "*/lock",
+    "foundry": "errors-*",
     "checkpoints": "*",
     "reads": "recording",
     "trusted": "*/counterpoint.toml",
@@ -127,10 +133,10 @@ _BESIDE: Final = {
 """Folders that are made beside a database, with what tells one from a folder of somebody else."""
 _NOTE: Final = b"counterpoint/"
 """How a checkpoint begins."""
-_ENDINGS: Final = ("-journal", "-wal", "-server.json", "-server.lock", "-server.starting")
-"""Files beside a database that act, and count as none while they are empty."""
-_MADE_AT_ANY_TIME: Final = frozenset(("checkpoints", "running"))
-"""What servers make while commands run."""
+_NOTES: Final = re.compile(r"\.?(cursors|specs-.*|roles-.*|mirror-.*|restore-.*)(\..*)?")
+"""Files that are made beside a database under names that begin otherwise."""
+_PUT_ASIDE: Final = ("reads", "trusted", "private")
+"""What is made beside a database only by people."""
 _MOST_NEIGHBOURS: Final = 1_000
 _PROGRAMS: Final = {
     ".ssh": ("ssh", "scp", "sftp", "rsync", "git", "ansible"),
@@ -187,23 +193,15 @@ def hidden_paths(
 
     environs: whose state it is. exposed: what it sees of the home all the same. sockets: variables whose kinds of sockets it sees.
     """
-    paths = [Path(own_folder())]
+    paths = [Path(own_folder()), Path(os.sep, "tmp", f"counterpoint-{os.getuid()}")]
+    _make_folders(paths, Path(_home()))
     databases = {database} if database is not None else set[Path]()
     paths += [path for path in _neighbour_ledgers(tree, environs) if (path / DATABASE).exists()]
     for environ in environs:
-        # Also what another shell of the person's has, in which no variable says where.
-        states = [
-            Path(state_folder(environ)),
-            Path(state_folder({"HOME": environ.get("HOME", "")})),
-        ]
-        _make_states(states, Path(environ.get("HOME", "")))
-        paths += [
-            *states,
-            folder_of(environ),
-            Path(provider_folder(environ)),
-        ]
-        databases |= {*known_places(Path(state_folder(environ)))}
-    for file in sorted(databases):
+        folders = [*_of_person(environ)]
+        _make_folders(folders, Path(environ.get("HOME", "")))
+        paths += folders
+    for file in sorted({*databases, *_known_databases(environs)}):
         folder = file.parent
         is_own = folder.name == FOLDER and not tree.is_relative_to(folder)
         paths += [folder] if is_own else _of_database(file, tree, environs)
@@ -212,8 +210,49 @@ def hidden_paths(
     return tuple(sorted({os.path.realpath(path) for path in paths if path.exists()}))
 
 
-def _make_states(folders: Iterable[Path], home: Path) -> None:
-    """Make folders of the account's state, so that they can be hidden; where that cannot be done here, no command can either.
+def partial_folders(
+    database: Path | None, tree: Path, *environs: Mapping[str, str]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the folders of databases that lie among files of others, with the names in each that are of others.
+
+    Not those that a command works in.
+    """
+    databases = [*_known_databases(environs), *([database] if database is not None else ())]
+    own_names: dict[Path, set[str]] = {}
+    for file in databases:
+        if file.parent.name != FOLDER and not _is_shared(file.parent, tree, environs):
+            own_names.setdefault(Path(os.path.realpath(file.parent)), set()).add(file.name)
+    return tuple(
+        (
+            str(folder),
+            tuple(
+                path.name
+                for path in sorted(folder.iterdir())
+                if not path.name.removeprefix(".").startswith(tuple(names))
+                and path.name not in _BESIDE
+                and not _NOTES.fullmatch(path.name)
+            ),
+        )
+        for folder, names in sorted(own_names.items())
+        if os.access(folder, os.R_OK | os.X_OK)
+    )
+
+
+def _known_databases(environs: Iterable[Mapping[str, str]]) -> Iterator[Path]:
+    states = {folder for environ in environs for folder in _of_person(environ)}
+    for state in states:
+        yield from known_places(state)
+
+
+def _of_person(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Return the folders of a person that this program reads, also as another shell has them, in which no variable says where."""
+    for variables in (environ, {"HOME": environ.get("HOME", "")}):
+        for find_folder in (state_folder, config_folder, cache_home):
+            yield Path(find_folder(variables))
+
+
+def _make_folders(folders: Iterable[Path], home: Path) -> None:
+    """Make folders of the account, so that they can be hidden; where that cannot be done here, no command can either.
 
     A home that there is not is not made.
     """
@@ -230,7 +269,8 @@ def absent_ledgers(database: Path | None, tree: Path, *environs: Mapping[str, st
     # A folder of it that has more than a ledger, as templates, stays.
     paths = [path / DATABASE if path.exists() else path for path in paths]
     if database is not None and database.exists() and database.parent.name != FOLDER:
-        paths += [database.parent / name for name in _BESIDE if name not in _MADE_AT_ANY_TIME]
+        is_shared = _is_shared(database.parent, tree, environs)
+        paths += [database.parent / name for name in _PUT_ASIDE if is_shared]
     return [path for path in paths if not os.path.lexists(path)]
 
 
@@ -264,25 +304,26 @@ def _neighbour_ledgers(tree: Path, environs: tuple[Mapping[str, str], ...]) -> l
 
 def _of_database(file: Path, tree: Path, environs: tuple[Mapping[str, str], ...]) -> list[Path]:
     """Return what is hidden of a database that lies among files of others; what can be hidden only if it is there is made."""
-    folder, homes = file.parent, {environ.get("HOME", "") for environ in environs} | {_home()}
-    needed = [Path(os.path.realpath(path)) for path in (tree, tempfile.gettempdir(), *homes - {""})]
-    is_shared = folder.is_relative_to(needed[0]) or any(
-        path.is_relative_to(folder) for path in needed
-    )
+    folder = file.parent
+    is_shared = _is_shared(folder, tree, environs)
     # One that is empty has nothing to be rolled back.
-    has_content = file.exists() and bool(file.stat().st_size)
-    if has_content:
+    if is_shared and file.exists() and file.stat().st_size:
         # Where it cannot be made here, a command of the same account cannot make it either.
-        for ending in _ENDINGS:
+        for ending in BESIDE[1:]:
             with suppress(OSError):
                 os.close(os.open(f"{file}{ending}", os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    for name in _BESIDE if has_content and not is_shared else ():
-        with suppress(OSError):
-            (folder / name).mkdir(mode=0o700)
     beside = [folder / name for name in _BESIDE]
     # In a folder that is worked in, one of these names may be somebody else's.
     own = [path for path in beside if not is_shared or _is_beside(path)]
     return [*sorted(folder.glob(f"{glob.escape(file.name)}*")), *own]
+
+
+def _is_shared(folder: Path, tree: Path, environs: Iterable[Mapping[str, str]]) -> bool:
+    """Return whether a command works in the folder of a database: it is in the tree, or has it, a home or temporary files."""
+    needed = [os.path.realpath(path) for path in (tree, tempfile.gettempdir(), *_homes(environs))]
+    return folder.is_relative_to(needed[0]) or any(
+        Path(path).is_relative_to(folder) for path in needed
+    )
 
 
 def _is_beside(folder: Path) -> bool:
