@@ -170,6 +170,32 @@ def test_who_may_not_make_it_has_the_process_compare(bare_address, task, save):
         run(bare_address, "DROP ROLE plain_user")
 
 
+def test_a_role_without_rights_in_the_schema_of_signs_searches_as_before(filled, address):
+    """It opens the database, has the process compare, and what it writes has its signs for others."""
+    before = near(filled, 9)
+    run(address, "DROP ROLE IF EXISTS plain_user")
+    run(address, "CREATE ROLE plain_user LOGIN")
+    try:
+        for rights in (
+            "USAGE ON SCHEMA",
+            "ALL ON ALL TABLES IN SCHEMA",
+            "ALL ON ALL SEQUENCES IN SCHEMA",
+        ):
+            run(address, f"GRANT {rights} counterpoint TO plain_user")
+        store = connected(make_conninfo(address, user="plain_user"))
+        assert near(store, 9) == before
+        assert store._near
+        with store.writing("p") as writing:
+            retitle(writing, "T-1", "another")
+        embed(store)
+        store.settle_vectors("p", MODEL)
+        store.close()
+        assert kept(address) == {64: MANY}
+    finally:
+        run(address, "DROP OWNED BY plain_user")
+        run(address, "DROP ROLE plain_user")
+
+
 def test_a_version_that_compares_no_signs_is_left_alone():
     """Pgvector does so since 0.7; what stands behind a number that is none does not count."""
     assert signs._numbers("0.6.2") < signs._LEAST <= signs._numbers("0.7.0") < signs._numbers("1.0")

@@ -1,6 +1,6 @@
 """The signs of vectors in a column of pgvector, where a database has it.
 
-Rules: (1) they stand in a schema of their own, `counterpoint_near`, which no migration makes and nothing needs: without it
+Rules: (1) they stand in a schema of their own, `counterpoint_near`, which no migration makes and nothing needs: without it, or without rights in it,
 the process compares signs itself (nearness.py). (2) A trigger on `vectors` (migrations/015_nearness) writes and takes them away in the transaction of
 the vector, whoever writes it. (3) Up to 50,000 vectors of a project and model are compared one by one; of more an index
 (HNSW) finds the nearest, made without keeping a writer waiting. (4) Who asks for a kind or an item has all of them compared.
@@ -35,11 +35,13 @@ SELECT pg_try_advisory_lock(%(number)s) OR NOT EXISTS (
 _MODEL: Final = "SELECT number FROM embedders WHERE name = %s"
 _PLACE: Final = """
 SELECT quote_ident(n.nspname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
-WHERE e.extname = 'vector' AND has_table_privilege(to_regclass('counterpoint_near.signs'), 'SELECT')
+JOIN pg_class AS c ON c.relname = 'signs' JOIN pg_namespace AS own ON own.oid = c.relnamespace
+WHERE e.extname = 'vector' AND own.nspname = 'counterpoint_near' AND has_table_privilege(c.oid, 'SELECT')
+  AND has_schema_privilege(own.oid, 'USAGE') AND has_schema_privilege(n.oid, 'USAGE')
 """
 _THERE: Final = """
 SELECT coalesce(installed_version, default_version), installed_version IS NULL,
-  to_regclass('counterpoint_near.signs') IS NOT NULL, has_database_privilege(current_database(), 'CREATE')
+  EXISTS (SELECT FROM pg_namespace WHERE nspname = 'counterpoint_near'), has_database_privilege(current_database(), 'CREATE')
 FROM pg_available_extensions WHERE name = 'vector'
 """
 _MADE: Final = """
