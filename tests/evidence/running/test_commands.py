@@ -76,7 +76,6 @@ def stray() -> Iterator[list[int]]:
 
 
 def test_output_code_and_times_come_back(evidence: LocalEvidence, tmp_path: Path) -> None:
-    """Both streams in their order, the hash over them, the exit code."""
     found = sh(evidence, tmp_path, "echo out; echo err >&2; exit 3")
     assert (found.exit_code, found.output, found.timed_out) == (3, "out\nerr\n", False)
     assert found.output_sha256 == hashlib.sha256(b"out\nerr\n").hexdigest()
@@ -94,7 +93,6 @@ def test_no_shell_reads_the_arguments(evidence: LocalEvidence, tmp_path: Path) -
 def test_a_command_runs_in_its_folder_with_closed_input(
     evidence: LocalEvidence, tmp_path: Path
 ) -> None:
-    """The folder is below the root; reading input ends at once."""
     (tmp_path / "sub").mkdir()
     found = sh(evidence, tmp_path, "pwd; cat; ps -o sid= -p $$ | tr -d ' '; echo $$", folder="sub")
     folder, session, pid = found.output.split()
@@ -103,14 +101,12 @@ def test_a_command_runs_in_its_folder_with_closed_input(
 
 
 def test_a_signal_is_told_as_its_negative_number(evidence: LocalEvidence, tmp_path: Path) -> None:
-    """A process that killed itself did not exit with a code."""
     assert sh(evidence, tmp_path, "kill -9 $$").exit_code == -9
 
 
 def test_a_command_over_its_time_ends_with_all_its_children(
     evidence: LocalEvidence, tmp_path: Path, stray: list[int]
 ) -> None:
-    """A grandchild that ignores the polite signal is gone too."""
     script = (
         "(trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > pid; while :; do sleep 60; done') & wait"
     )
@@ -137,7 +133,6 @@ def test_a_command_may_say_goodbye_within_the_grace(
 def test_a_command_that_ignores_the_polite_signal_is_killed(
     evidence: LocalEvidence, tmp_path: Path
 ) -> None:
-    """After the grace the other signal ends it."""
     script = "trap '' TERM; while :; do sleep 0.05; done"
     found = sh(evidence, tmp_path, script, limit_seconds=1)
     assert (found.exit_code, found.timed_out) == (-signal.SIGKILL, True)
@@ -254,13 +249,11 @@ def test_a_command_has_half_of_the_memory_that_there_is_and_no_more(tmp_path: Pa
 def test_a_command_that_closes_its_output_is_still_waited_for(
     evidence: LocalEvidence, tmp_path: Path
 ) -> None:
-    """The end of the pipe is not the end of the process."""
     found = sh(evidence, tmp_path, "echo first; exec >&- 2>&-; sleep 0.2; exit 5")
     assert (found.output, found.exit_code) == ("first\n", 5)
 
 
 def test_a_flood_is_hashed_whole_and_kept_in_part(evidence: LocalEvidence, tmp_path: Path) -> None:
-    """Head and tail stay, and a line says how much is missing."""
     found = sh(evidence, tmp_path, "seq 1 400000", output_limit=1000)
     whole = "".join(f"{number}\n" for number in range(1, 400_001)).encode()
     assert found.output_bytes == len(whole)
@@ -274,7 +267,6 @@ def test_a_flood_is_hashed_whole_and_kept_in_part(evidence: LocalEvidence, tmp_p
 def test_output_that_is_not_text_is_shown_with_marks(
     evidence: LocalEvidence, tmp_path: Path
 ) -> None:
-    """The hash is still over the bytes."""
     found = sh(evidence, tmp_path, "printf 'a\\377b'")
     assert found.output == "a\ufffdb"
     assert found.output_sha256 == hashlib.sha256(b"a\xffb").hexdigest()
@@ -283,7 +275,6 @@ def test_output_that_is_not_text_is_shown_with_marks(
 def test_the_watcher_hears_about_once_a_second(
     evidence: LocalEvidence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Seconds and bytes, in words."""
     monkeypatch.setattr(commands, "_TELL_SECONDS", 0.1)
     heard: list[str] = []
     argv = ("sh", "-c", "head -c 3401 /dev/zero; sleep 0.55")
@@ -296,7 +287,6 @@ def test_the_watcher_hears_about_once_a_second(
 def test_a_watcher_that_raises_ends_the_command(
     evidence: LocalEvidence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stray: list[int]
 ) -> None:
-    """That is how a caller cancels."""
     monkeypatch.setattr(commands, "_TELL_SECONDS", 0.2)
 
     def cancel(words: str) -> None:
@@ -336,7 +326,6 @@ def test_a_command_that_is_asked_to_end_may_say_goodbye(tmp_path: Path) -> None:
 
 
 def test_a_command_that_does_not_hear_is_killed_after_the_grace(tmp_path: Path) -> None:
-    """As at its time limit."""
     script = "trap '' TERM; echo on; while :; do sleep 0.05; done"
     heard = bytearray()
     said = Attention(heard=heard.extend, ends=lambda: b"on" in heard, grace=0.3)
@@ -347,7 +336,6 @@ def test_a_command_that_does_not_hear_is_killed_after_the_grace(tmp_path: Path) 
 def test_a_command_that_is_to_end_before_it_has_begun_is_asked_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What asks comes along with what is to be run."""
     monkeypatch.setattr(commands, "_TELL_SECONDS", 0)
     found = attended(tmp_path, "sleep 60", Attention(ends=lambda: True, grace=20))
     assert (found.ended_for, found.exit_code) == ("asked", -signal.SIGTERM)
@@ -360,7 +348,6 @@ def test_a_command_that_ends_as_it_is_asked_is_answered(tmp_path: Path) -> None:
 
 
 def test_all_that_a_command_writes_is_heard(tmp_path: Path) -> None:
-    """Beyond what is kept of it."""
     heard = bytearray()
     found = attended(tmp_path, "seq 1 10000", Attention(heard=heard.extend))
     assert heard == "".join(f"{number}\n" for number in range(1, 10_001)).encode()
@@ -411,21 +398,18 @@ def test_only_listed_variables_reach_a_command(tmp_path: Path) -> None:
      "GITHUB_PAT", "my-pat-2", "MYSQL_PWD"],
 )  # fmt: skip
 def test_names_of_secrets_are_known(name: str) -> None:
-    """In any case of letters, wherever the word stands."""
     assert looks_secret(name)
     assert for_command({name: "x"}, {name}) == {}
     assert name not in for_git({name: "x"})
 
 
 def test_an_ordinary_name_is_no_secret() -> None:
-    """What the house of a user is called may be known."""
     assert not any(map(looks_secret, ("HOME", "PWD", "OLDPWD", "PATH", "COMPAT", "NAME_PATTERN")))
     assert for_git({"HOME": "/h", "LANGUAGE": "de", "GIT_DIR": "x"})["HOME"] == "/h"
     assert {"LANGUAGE", "GIT_DIR"}.isdisjoint(for_git({"LANGUAGE": "de", "GIT_DIR": "x"}))
 
 
 def test_a_missing_program_is_named_with_a_hint(evidence: LocalEvidence, tmp_path: Path) -> None:
-    """The name is a fact that a program can read."""
     with pytest.raises(ProgramMissing) as caught:
         evidence.run(tmp_path, Command(argv=("no-such-program", "x")))
     assert caught.value.facts == {"program": "no-such-program"}
@@ -448,7 +432,6 @@ def test_a_file_that_is_no_program_is_refused(evidence: LocalEvidence, tmp_path:
 def test_arguments_too_long_for_the_system_are_invalid(
     evidence: LocalEvidence, tmp_path: Path
 ) -> None:
-    """The program is there; the list is the fault."""
     with pytest.raises(InvalidInput, match="too long"):
         evidence.run(tmp_path, Command(argv=("echo", "x" * 10_000_000)))
 
@@ -475,7 +458,6 @@ def test_a_command_that_makes_no_sense_is_refused(
 
 
 def test_a_command_outside_the_root_is_refused(evidence: LocalEvidence, tmp_path: Path) -> None:
-    """By dots or by a link."""
     (tmp_path / "out").symlink_to("/")
     for folder in ("..", "out", "/"):
         with pytest.raises(PathOutside):

@@ -21,7 +21,6 @@ least = 0
 
 
 def test_all_of_the_table_is_read() -> None:
-    """What is left out is as usual."""
     assert load_checking(WHOLE).models.embedding == SaidEmbedding(
         provider="openai",
         model="text-embedding-3-small",
@@ -48,7 +47,6 @@ def test_all_of_the_table_is_read() -> None:
     ],
 )
 def test_what_is_wrong_is_told_by_its_place(text: str, words: str) -> None:
-    """And nothing of the file counts."""
     with pytest.raises(MalformedDocument) as caught:
         load_checking(f"[models.embedding]\n{text}\n")
     assert words in caught.value.message
@@ -57,7 +55,6 @@ def test_what_is_wrong_is_told_by_its_place(text: str, words: str) -> None:
 
 
 def test_to_send_texts_elsewhere_takes_trust() -> None:
-    """Another provider or model too; what was trusted without it stands."""
     assert models_loosened(Modelling()) is None
     said = load_checking(WHOLE)
     assert models_loosened(said.models) is not None

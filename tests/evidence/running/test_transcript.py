@@ -25,7 +25,6 @@ def parse(chunks: list[bytes], limit: int) -> Transcript:
 
 @given(CHUNKS, st.integers(0, 200))
 def test_every_byte_is_hashed_and_counted(chunks: list[bytes], limit: int) -> None:
-    """Whatever is kept, digest and size are those of the whole."""
     whole = b"".join(chunks)
     found = parse(chunks, limit)
     assert (found.sha256, found.size) == (hashlib.sha256(whole).hexdigest(), len(whole))
@@ -33,14 +32,12 @@ def test_every_byte_is_hashed_and_counted(chunks: list[bytes], limit: int) -> No
 
 @given(CHUNKS)
 def test_below_the_limit_everything_is_kept(chunks: list[bytes]) -> None:
-    """However the bytes were cut into chunks."""
     whole = b"".join(chunks)
     assert parse(chunks, len(whole)).text() == whole.decode("utf-8", "replace")
 
 
 @given(TEXTS, st.integers(0, 300))
 def test_above_the_limit_the_ends_and_the_count_are_right(texts: list[str], limit: int) -> None:
-    """What is shown and what is left out make up the whole, within the limit."""
     whole = "".join(texts)
     size = len(whole.encode())
     found = parse([text.encode() for text in texts], limit).text()

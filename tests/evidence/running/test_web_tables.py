@@ -28,7 +28,6 @@ enabled = false
 
 
 def test_all_of_the_table_is_read() -> None:
-    """With prices in millionths of a dollar for one search."""
     assert load_checking(WHOLE).web == Browsing(
         order=("mine",),
         searchers=(
@@ -63,14 +62,12 @@ def test_all_of_the_table_is_read() -> None:
     ],
 )
 def test_what_is_wrong_is_told_by_its_place(text: str, words: str) -> None:
-    """And nothing of the file counts."""
     with pytest.raises(MalformedDocument) as caught:
         load_checking(text)
     assert words in caught.value.message
 
 
 def test_what_loosens_takes_trust_and_nothing_else_does() -> None:
-    """Fetching, addresses, prices, and more than the product lets a research cost."""
     for line in ("", "order = ['tavily']", "research_usd = 1", "fetch = false", "hosts = []"):
         assert web_loosened(load_checking(f"[web]\n{line}").web) is None
     for line in ("fetch = true", "hosts = ['a:1']", "research_usd = 2.1"):

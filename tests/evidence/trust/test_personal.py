@@ -22,7 +22,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_key_that_was_made_signs_after_its_passphrase(folder: Path) -> None:
-    """It is found again; the file says nothing without the passphrase."""
     made = personal.make(folder, WORDS)
     (found,) = personal.held(folder)
     assert found == made
@@ -37,14 +36,12 @@ def test_a_key_that_was_made_signs_after_its_passphrase(folder: Path) -> None:
 
 
 def test_a_passphrase_is_not_too_short(folder: Path) -> None:
-    """Nothing is made."""
     with pytest.raises(Forbidden):
         personal.make(folder, "1234567")
     assert not folder.exists()
 
 
 def test_a_file_that_others_can_read_is_not_used(folder: Path) -> None:
-    """Nor a link in its place, nor something that is no file, nor another key."""
     made = personal.make(folder, WORDS)
     path = Path(made.path)
     path.chmod(0o640)
@@ -65,7 +62,6 @@ def test_a_file_that_others_can_read_is_not_used(folder: Path) -> None:
 
 
 def test_a_folder_that_others_can_write_is_not_used(folder: Path) -> None:
-    """They could put keys of theirs there."""
     personal.make(folder, WORDS)
     folder.chmod(0o770)
     with pytest.raises(Unavailable):
@@ -75,7 +71,6 @@ def test_a_folder_that_others_can_write_is_not_used(folder: Path) -> None:
 
 
 def test_a_note_that_cannot_be_read_is_told(folder: Path) -> None:
-    """One of a later version is left alone."""
     made = personal.make(folder, WORDS)
     (note,) = folder.glob("*.json")
     text = note.read_text()

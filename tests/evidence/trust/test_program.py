@@ -140,7 +140,6 @@ def test_who_speaks_with_the_signer_has_no_text_signed_in_a_writers_name(ask: As
 
 
 def test_an_epoch_takes_a_permit_of_the_account_that_has_the_key(ask: Ask, tmp_path: Path) -> None:
-    """It counts once; who only speaks with the program opens none."""
     signer, environ = ask(), {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     signer.sign_head(LEDGER, growth(5))
     with pytest.raises(Forbidden, match="permit") as refused:
@@ -184,7 +183,6 @@ def test_a_program_that_cannot_be_asked_is_a_signer_that_is_away(
 def test_a_program_that_reads_nothing_holds_nobody_for_ever(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is asked may be more than a pipe holds."""
     monkeypatch.setattr(program, "PATIENCE", 1.0)
     said = "input(); print('{\"ok\":1}', flush=True)"
     signer = ask(sys.executable, "-c", f"import time; {said}; time.sleep(60)")
@@ -195,7 +193,6 @@ def test_a_program_that_reads_nothing_holds_nobody_for_ever(
 def test_who_closes_a_signer_does_not_wait_for_its_answer(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever waits for it hears that it has ended."""
     monkeypatch.chdir(tmp_path)
     said = "input(); print('{\"ok\":1}', flush=True); input(); print('x', file=open('asked', 'w'))"
     signer = ask(sys.executable, "-c", f"import time; {said}; time.sleep(60)")
@@ -217,7 +214,6 @@ def test_who_closes_a_signer_does_not_wait_for_its_answer(
 
 
 def test_a_program_that_is_not_there_is_told(ask: Ask) -> None:
-    """By the name that was set."""
     with pytest.raises(SignerAway, match="/no/such/program"):
         ask("/no/such/program").last(LEDGER)
 
@@ -233,7 +229,6 @@ def test_a_program_that_is_not_there_is_told(ask: Ask) -> None:
     ],
 )
 def test_an_answer_that_makes_no_sense_is_no_signature(ask: Ask, value: Any, verb: str) -> None:
-    """Of a program that answers well and means nothing."""
     said = json.dumps({"ok": value})
     signer = ask(
         sys.executable,

@@ -91,7 +91,6 @@ def test_another_history_is_refused(signer, asked, words):
 
 
 def test_a_proof_from_another_head_than_the_last_is_to_be_made_again(signer):
-    """As when another process was faster; that is no fork."""
     signer.sign_head(LEDGER, growth(5))
     with pytest.raises(StaleVersion):
         signer.sign_head(LEDGER, growth(9, 3))
@@ -154,7 +153,6 @@ def test_a_head_is_never_signed_as_a_statement(signer):
 
 @pytest.mark.parametrize("part", ["", "signer", f"signer/{LEDGER}"])
 def test_a_folder_that_others_can_write_is_not_used(signer, tmp_path, part):
-    """Above the state it does not matter; there a key of somebody else could be put."""
     signer.sign_head(LEDGER, growth(2))
     (tmp_path / part).chmod(0o777)
     if not part:
@@ -166,7 +164,6 @@ def test_a_folder_that_others_can_write_is_not_used(signer, tmp_path, part):
 
 
 def test_links_are_not_followed(signer, tmp_path):
-    """Neither to a folder, nor to a key, nor to what was signed."""
     signer.sign_head(LEDGER, growth(2))
     folder = tmp_path / "signer" / LEDGER
     for name in ("heads", "ed25519"):
@@ -195,7 +192,6 @@ def test_what_was_left_unfinished_was_never_given_away(signer, tmp_path, left):
 
 
 def test_a_memory_that_cannot_be_read_signs_nothing(signer, tmp_path):
-    """Rather than beginning anew."""
     signer.sign_head(LEDGER, growth(2))
     for content in (b"garbage\n", b"[]\n", b'{"size":1}\n'):
         (tmp_path / "signer" / LEDGER / "heads").write_bytes(content)
@@ -241,7 +237,6 @@ def _racers(tmp_path: Path, many: int) -> list[subprocess.Popen[str]]:
 
 @pytest.mark.e2e
 def test_two_signers_at_once_sign_one_history(tmp_path):
-    """Two servers of one account: no size is signed twice, and none of another root."""
     racers = _racers(tmp_path, 2)
     said = [line for racer in racers for line in racer.communicate()[0].splitlines()]
     assert sorted(int(line.split()[0]) for line in said) == list(range(1, len(said) + 1))

@@ -11,7 +11,7 @@ import pytest
 from builders import Agent
 from counterpoint.core.model.identity import Identity
 from counterpoint.dialects.foundry.files.mirror import Mirroring
-from counterpoint.dialects.foundry.runs.locking import OpenRoles, published_roles
+from counterpoint.dialects.foundry.runs.locking import OpenRoles
 from counterpoint.dialects.foundry.specs.operations import Specs
 from counterpoint.kernel.errors import Conflict, Forbidden
 from fakes.gates import person_of
@@ -185,24 +185,40 @@ def test_a_role_whose_file_was_taken_away_is_told_anew(tmp_path: Path) -> None:
             path.unlink()
         if number == 2:
             path.write_text("maintainer")
-        assert list(published_roles(tmp_path, "main")) == []
+        assert OpenRoles().published(tmp_path, "main") == []
         roles.publish(tmp_path, "main", "observer")
-        assert list(published_roles(tmp_path, "main")) == ["observer"]
+        assert OpenRoles().published(tmp_path, "main") == ["observer"]
+
+
+def test_a_role_counts_for_who_has_seen_it_when_its_file_is_taken_away(tmp_path: Path) -> None:
+    """Also where another file is laid in its place; the next look of its process ends that, and so does the end of the process."""
+    roles, others = OpenRoles(), OpenRoles()
+    roles.publish(tmp_path, "main", "observer")
+    assert others.published(tmp_path, "main") == ["observer"]
+    (path,) = tmp_path.glob("roles-*")
+    path.unlink()
+    path.write_text("maintainer")
+    assert others.published(tmp_path, "main") == ["observer"]
+    assert others.published(tmp_path, "elsewhere") == []
+    roles.publish(tmp_path, "main", "maintainer")
+    assert others.published(tmp_path, "main") == []
+    assert others.published(tmp_path, "main") == []
+    assert not path.exists()
 
 
 def test_the_role_of_a_process_that_has_ended_counts_no_more(tmp_path: Path) -> None:
     """Its lock is free, and its file is taken away."""
-    roles = OpenRoles()
+    roles, others = OpenRoles(), OpenRoles()
     roles.publish(tmp_path, "main", "observer")
-    assert list(published_roles(tmp_path, "main")) == ["observer"]
-    assert list(published_roles(tmp_path, "other")) == []
+    assert others.published(tmp_path, "main") == ["observer"]
+    assert others.published(tmp_path, "other") == []
     roles.publish(tmp_path, "main", "maintainer")
-    assert list(published_roles(tmp_path, "main")) == ["maintainer"]
+    assert others.published(tmp_path, "main") == ["maintainer"]
     (path,) = tmp_path.iterdir()
     left = tmp_path / "roles-main-0123456789abcdef.lock"
     left.write_bytes(path.read_bytes())
-    assert list(published_roles(tmp_path, "main")) == ["maintainer"]
+    assert others.published(tmp_path, "main") == ["maintainer"]
     assert not left.exists()
     # Another project, whose name begins with this one's.
     roles.publish(tmp_path, "main-web", "observer")
-    assert list(published_roles(tmp_path, "main")) == ["maintainer"]
+    assert others.published(tmp_path, "main") == ["maintainer"]

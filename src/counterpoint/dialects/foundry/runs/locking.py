@@ -2,7 +2,8 @@
 
 The least role of each process with connections, told to the others (seam).
 A process that has a connection with a narrow role keeps a file beside the ledger under a lock, so that it counts for as long as
-the process lives; one whose lock is free was left behind, and is taken away.
+the process lives; one whose lock is free was left behind, and is taken away. Who has seen a file keeps it open, so that its role counts
+on where somebody takes the file away.
 
 Keeps others from changing a spec while an unattended run works on it.
 The lock is checked in the first view that the call opens, so that the whole call is refused and not each part of it, and again in each
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,12 +53,35 @@ _FLAGS: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(slots=True)
 class OpenRoles:
-    """What this process has told, by folder and project: its file, the descriptor that has the lock, and the role."""
+    """What this process has told, by folder and project: its file, the descriptor that has the lock, and the role; and descriptors of the files of others."""
 
     _told: dict[tuple[Path, str], tuple[Path, int, Role]] = field(
         default_factory=dict[tuple[Path, str], tuple[Path, int, Role]]
     )
+    _seen: dict[Path, int] = field(default_factory=dict[Path, int])
     _guard: Lock = field(default_factory=Lock)
+
+    def published(self, state: Path, project: str) -> list[Role]:
+        """Return the least role of each process of a folder that has told one, also where its file was taken away since it was seen."""
+        with self._guard:
+            for path in state.glob("roles-*.lock"):
+                # The name of one project can begin with that of another.
+                if path not in self._seen and _is_of(path, state, project):
+                    with suppress(FileNotFoundError):
+                        self._seen[path] = os.open(path, _FLAGS)
+            roles = list[Role]()
+            for path, descriptor in [*self._seen.items()]:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if _is_of(path, state, project):
+                        word = os.pread(descriptor, _WIDTH, 0)
+                        roles.append(role_named(word.decode(errors="replace")))
+                else:
+                    if _is_there(path, descriptor):
+                        path.unlink(missing_ok=True)
+                    os.close(self._seen.pop(path))
+        return roles
 
     def publish(self, state: Path, project: str, role: Role) -> None:
         """Tell the least role of this process; nothing is written until one is narrow.
@@ -87,21 +111,8 @@ def _is_there(path: Path, descriptor: int) -> bool:
         return False
 
 
-def published_roles(state: Path, project: str) -> Iterator[Role]:
-    """Return the least role of each process of a folder that has told one."""
-    for path in state.glob("roles-*.lock"):
-        # The name of one project can begin with that of another.
-        if path.name.rpartition("-")[0] != f"roles-{project}":
-            continue
-        with suppress(FileNotFoundError):
-            descriptor = os.open(path, _FLAGS)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                path.unlink()
-            except BlockingIOError:
-                yield role_named(os.pread(descriptor, _WIDTH, 0).decode(errors="replace"))
-            finally:
-                os.close(descriptor)
+def _is_of(path: Path, state: Path, project: str) -> bool:
+    return path.parent == state and path.name.rpartition("-")[0] == f"roles-{project}"
 
 
 def _locked(state: Path, project: str) -> tuple[Path, int]:
@@ -177,7 +188,8 @@ class Locking:
     def _role_of_files(self) -> Role:
         """Return the least role of the project and of all open connections, by which edits of files are judged."""
         ports = self._context.ports
-        others = published_roles(ports.get(SpecsPlaces).state, self._context.project)
+        state = ports.get(SpecsPlaces).state
+        others = ports.remember(OpenRoles).published(state, self._context.project)
         roles = {self.publish_role(), ports.get(Door).role_of("", ""), *others}
         return next(role for role in WIDENING if role in roles)
 
