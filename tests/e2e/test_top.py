@@ -70,6 +70,8 @@ def test_it_follows_agents_and_has_their_work_approved(
     assert app.person().items.get(phase).status == "done"
 
 
+# On PostgreSQL each agent serves itself.
+@pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 def test_it_goes_on_when_the_server_is_killed(
     on_view: Callable[..., None], worker: Agent, app: App
 ) -> None:

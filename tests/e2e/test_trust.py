@@ -22,6 +22,7 @@ from fakes.windows import LEFT, Agent, work
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
 APPROVES = {"verdict": "approve", "reason": "it stands"}
+IN_PROCESS = ["--in-process"]
 
 
 @pytest.mark.both_databases
@@ -149,7 +150,9 @@ def test_what_an_agent_starts_is_that_agent_also_if_it_writes_nothing_itself(
     first = agent.hires()
     work(first)
     second = agent.hires()
-    assert second.is_refused("review", id=phase, **APPROVES) == "forbidden"
+    second.order(connect="alone", words=IN_PROCESS)
+    for connection in ("main", "alone"):
+        assert second.is_refused("review", connection, id=phase, **APPROVES) == "forbidden"
     assert hire().does("review", id=phase, **APPROVES)["item"]["status"] == "done"
 
 
@@ -179,9 +182,6 @@ def credential(counterpoint: Callable[..., Any], repository: Path) -> Callable[.
         return {"COUNTERPOINT_CREDENTIAL": ran.stdout.strip()}
 
     return create
-
-
-IN_PROCESS = ["--in-process"]
 
 
 @pytest.mark.alike
@@ -445,14 +445,22 @@ def test_a_credential_tells_who_works_in_a_container(
     phase: str,
     alone: list[str],
     credential: Callable[..., dict[str, str]],
+    where: str,
 ) -> None:
     """Where the server sees no processes, and nobody is attested without one."""
+    # A person makes them before any agent is in a namespace of its own.
+    ada, bob = credential("ada"), credential("bob")
     inside = hire().hires(*alone)
-    inside.order(connect="ada", words=[], environ=credential("ada"))
+    inside.order(connect="ada", words=[], environ=ada)
     work(inside, "ada")
     assert inside.is_refused("review", id=phase, **APPROVES) == "forbidden"
-    judge = hire()
-    assert judge.does("review", id=phase, **APPROVES)["item"]["status"] == "done"
+    judge, connection = hire(), "main"
+    if where == "postgresql":
+        # There the agent serves itself and knows its process; nothing tells one from those of another namespace but a credential.
+        assert judge.is_refused("review", id=phase, **APPROVES) == "forbidden"
+        judge.order(connect="bob", words=[], environ=bob)
+        connection = "bob"
+    assert judge.does("review", connection, id=phase, **APPROVES)["item"]["status"] == "done"
 
 
 # Out of such a namespace nobody comes to a PostgreSQL server that runs under another account.

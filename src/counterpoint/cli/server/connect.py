@@ -83,6 +83,7 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
     opens the ledger; if that fails, each call says why.
     """
     del in_process  # whoever comes here is: `counterpoint.relay` takes the other calls
+    from counterpoint.evidence.trust.connected import agents_above
     from counterpoint.protocol.stdio import serve_stdio
 
     app = open_here(**flags)
@@ -102,6 +103,9 @@ def mcp_command(in_process: bool, **flags: str | None) -> None:
     secret = open_secret(names_kept, app.environ)
     checkpoints = Checkpoints()
     own_peer = app.own_peer
+    # No server tells of others: what an agent has started is that agent, also where that one writes nothing.
+    for agent in agents_above(app.clock.now()):
+        app.connected.add(agent)
     presence = served_connection(app, own_peer, os.getuid(), str(Path.cwd()))
     connection = Connection(
         app,

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import dropwhile
 from pathlib import Path
@@ -24,8 +25,9 @@ from typing import Any, Final, cast
 from counterpoint.core.model.identity import COVERED, Connection
 from counterpoint.core.rules.identity import agent_behind, candidates, unseen_caller
 from counterpoint.evidence import procfs
-from counterpoint.evidence.processes import peer
+from counterpoint.evidence.processes import peer, variables_of
 from counterpoint.evidence.trust.servers import is_program, named_ledgers, words_of
+from counterpoint.kernel.client_session import find_credential
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.places import find_database
 from counterpoint.settings import is_address, masked
@@ -61,6 +63,16 @@ def connected_agents(database: Path, location: str, now: Timestamp) -> list[Conn
         if agent is not None and (pid in pids_at_ledger or agent.id in above):
             agents.append(agent)
     return agents
+
+
+def agents_above(now: Timestamp) -> Iterator[Connection]:
+    """Return the agents above this process that are connected to any ledger without a credential. Nothing where something is covered."""
+    above = candidates(peer(os.getpid()))
+    with suppress(procfs.Covered):
+        for pid in _of(_relays(), _is_any):
+            agent = agent_behind(peer(pid), now) if pid != os.getpid() else None
+            if agent is not None and agent.id in above and not find_credential(variables_of(pid)):
+                yield agent
 
 
 def _is_any(_folder: str, _ledger: str) -> bool:
