@@ -17,9 +17,9 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+from minilm import MiniLMEmbedder, installed
 from numpy.typing import NDArray
 
-from counterpoint.providers.embedding.minilm import MiniLMEmbedder, installed
 from counterpoint.providers.embedding.wordpiece import WordPiece
 
 _TOKENS = 512

@@ -63,7 +63,7 @@ class Settings:
     global_memory: whether roles are given what they remembered as global in other projects of the database, `on` or
     `off`; of a server that is shared, as it was started.
     embedding: the model that texts are found by, beside their words: `auto`, what counterpoint.toml says of a provider's, else `static`, which comes with
-        the product; `minilm` or `off`; of a server that is shared, as it was started.
+        the product, or `off`; of a server that is shared, as it was started.
     idle_minutes: how long a server that an agent's connection started stays when nobody is
     connected; at most a week; 0: it leaves with the last.
     """

@@ -88,9 +88,10 @@ def test_the_model_that_is_set_is_opened_once() -> None:
     """One for all who ask; none if it is off; an unknown name says which there are."""
     assert open_embedder("static") is open_embedder("static")
     assert open_embedder("off") is None
-    with pytest.raises(InvalidInput, match="no embedding model 'large'") as refused:
-        open_embedder("large")
-    assert "static, minilm or off" in refused.value.hint
+    with pytest.raises(InvalidInput, match="no embedding model 'minilm'") as refused:
+        open_embedder("minilm")
+    assert "static or off" in refused.value.hint
+    assert "[models.embedding]" in refused.value.hint
 
 
 def test_the_model_is_small_and_says_where_it_is_from() -> None:

