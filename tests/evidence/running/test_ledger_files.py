@@ -182,6 +182,7 @@ def test_no_command_writes_what_this_program_has_of_a_person(
 def test_a_home_that_there_is_not_is_not_made(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     home = tmp_path / "nobody"
+    assert str(Path.cwd()) not in hidden_paths(None, tmp_path / "tree", {})
     hidden_paths(None, tmp_path / "tree", {"HOME": str(home)})
     assert not home.exists()
     home.mkdir()

@@ -248,7 +248,9 @@ def _of_person(environ: Mapping[str, str]) -> Iterator[Path]:
     """Return the folders of a person that this program reads, also as another shell has them, in which no variable says where."""
     for variables in (environ, {"HOME": environ.get("HOME", "")}):
         for find_folder in (state_folder, config_folder, cache_home):
-            yield Path(find_folder(variables))
+            # An account without a home has none of them.
+            if (folder := find_folder(variables)).startswith("/"):
+                yield Path(folder)
 
 
 def _make_folders(folders: Iterable[Path], home: Path) -> None:
