@@ -16,8 +16,9 @@ import pytest
 
 from counterpoint.app import open_app
 from counterpoint.core.model.access import TokenRequest
+from counterpoint.core.rules.trust.commands import OLDER
 from counterpoint.evidence.running.configuration import read_checking
-from counterpoint.kernel.errors import Forbidden, NotTrusted
+from counterpoint.kernel.errors import Forbidden, ForkRefused, NotTrusted
 from counterpoint.kernel.places import short_name
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -116,7 +117,7 @@ def test_trust_goes_along_where_a_folder_is_moved_and_not_where_it_is_copied(
     for folder, counts in ((moved, True), (tmp_path / "copy", False), (moved, True)):
         with closing(open_app(folder, {}, project="demo")) as app:
             projects = app.person().projects
-            assert projects.is_trusted_here() is counts, folder
+            assert (not projects.why_elsewhere()) is counts, folder
             assert bool(projects.why_not_trusted(read_checking(folder))) is not counts, folder
 
 
@@ -133,11 +134,11 @@ def test_a_backup_that_was_put_back_stays_trusted_where_its_folder_is_moved(
     moved = archive.folder.with_name("moved")
     for project in ("demo", "further"):
         with closing(open_app(archive.folder, {}, project=project)) as app:
-            assert app.person().projects.is_trusted_here()
+            assert not app.person().projects.why_elsewhere()
     archive.folder.rename(moved)
     for project in ("demo", "further"):
         with closing(open_app(moved, {}, project=project)) as app:
-            assert app.person().projects.is_trusted_here(), project
+            assert not app.person().projects.why_elsewhere(), project
 
 
 def test_a_project_in_another_database_in_a_place_of_ours_is_met(
@@ -147,11 +148,11 @@ def test_a_project_in_another_database_in_a_place_of_ours_is_met(
     place = tmp_path / "data/ledger.db"
     place.parent.mkdir()
     with closing(open_app(archive.folder, {}, db=str(place), project="own")) as app:
-        assert app.person().projects.is_trusted_here()
+        assert not app.person().projects.why_elsewhere()
     place.rename(place.with_name("away"))
     shutil.copy(archive.folder / ".counterpoint/ledger.db", place)
     with closing(open_app(archive.folder, {}, db=str(place), project="fresh")) as app:
-        assert not app.person().projects.is_trusted_here()
+        assert app.person().projects.why_elsewhere()
 
 
 def test_a_place_from_before_is_trusted_with_what_its_ledger_says(
@@ -170,7 +171,7 @@ def test_a_place_from_before_is_trusted_with_what_its_ledger_says(
             file.write_text(text)
         with closing(open_app(archive.folder, {})) as app:
             projects = app.person().projects
-            assert projects.is_trusted_here()
+            assert not projects.why_elsewhere()
             assert not projects.why_not_trusted(read_checking(archive.folder))
         last = json.loads(file.read_text().splitlines()[-1])
         assert (last["how"], last["digest"]) == ("before", lines[-1]["digest"])
@@ -181,7 +182,30 @@ def test_what_a_database_was_made_with_is_not_begun_here(
 ) -> None:
     """A further project in the database of another account is met, as the rest of it: a trigger could fill it."""
     with closing(open_app(archive.folder, {}, project="other")) as app:
-        assert not app.person().projects.is_trusted_here()
+        assert app.person().projects.why_elsewhere()
     monkeypatch.setenv("XDG_STATE_HOME", str(archive.state))
     with closing(open_app(archive.folder, {}, project="third")) as app:
-        assert app.person().projects.is_trusted_here()
+        assert not app.person().projects.why_elsewhere()
+
+
+def test_an_older_copy_in_its_place_makes_nothing_count_again(
+    archive: Archive, counterpoint: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A token that was revoked since, and commands: a person who means it opens an epoch, and trusts nothing before."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(archive.state))
+    place = archive.folder / ".counterpoint"
+    shutil.copytree(place, tmp_path / "copy")
+    assert counterpoint("token", "revoke", "ci", cwd=archive.folder).returncode == 0
+    shutil.rmtree(place)
+    shutil.copytree(tmp_path / "copy", place)
+    with closing(open_app(archive.folder, {})) as app:
+        person = app.person()
+        for _ in range(2):
+            assert person.tokens.authenticate(archive.token, "127.0.0.1") is None
+            assert person.projects.why_not_trusted(read_checking(archive.folder)) == OLDER
+        with pytest.raises(ForkRefused):
+            person.projects.trust(read_checking(archive.folder), "")
+        assert not person.audit.verify().sound
+        person.signing.open_epoch("a backup")
+        assert person.tokens.authenticate(archive.token, "127.0.0.1")
+        assert not person.projects.why_elsewhere()

@@ -36,7 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class CommandContext:
     """What a command works with.
 
-    signed: the acts that a person has signed in it, by their actions. keys: the keys that signed them. remarks: what is
+    signed: the acts that a person has signed in it, by their actions. decided: the reason, or nothing, of each act that a person decides. keys: the keys that signed them. remarks: what is
     said once the command has done what it was asked for, and not if it was refused. shows_name: whether the name of
     whoever calls is used.
     """
@@ -44,6 +44,7 @@ class CommandContext:
     app: App
     out: Output
     signed: list[str] = field(default_factory=list[str])
+    decided: list[str] = field(default_factory=list[str])
     keys: list[str] = field(default_factory=list[str])
     remarks: list[str] = field(default_factory=list[str])
     shows_name: bool = True
@@ -151,9 +152,10 @@ def open_context(
             if _size(app) > before and not app.settings.is_read_only:
                 app.remember_repository()
                 keep_files(app)
-                # Of an act the person has signed no rows: the head above them says which they are. Where so much
-                # waits no server can have been here.
-                sign_written(app, with_head=bool(context.signed) or _waiting(app) >= _MANY)
+                # Of an act the person has signed no rows: the head above them says which they are, and that an older copy lacks what was taken back.
+                # Where so much waits no server can have been here.
+                with_head = bool(context.signed or context.decided) or _waiting(app) >= _MANY
+                sign_written(app, with_head=with_head)
     finally:
         app.close()
 

@@ -11,6 +11,7 @@ from counterpoint.core.rules.trust.commands import (
     ELSEWHERE,
     ELSEWHERE_CONFIGURED,
     MOST_NAMED,
+    OLDER,
     allowing_line,
 )
 from counterpoint.dialects.paging import clip
@@ -24,8 +25,9 @@ _MAX_BYTES: Final = 100
 
 def said_of_lacking(lacking: Lacking) -> str:
     """Return in words which commands would not be run, and what lets them; empty if all would."""
-    if lacking.why in {ELSEWHERE, ELSEWHERE_CONFIGURED}:
-        return f"{lacking.why}. No check runs until a person has looked at it: `counterpoint trust`"
+    if lacking.why in {ELSEWHERE, ELSEWHERE_CONFIGURED, OLDER}:
+        command = "audit verify" if lacking.why == OLDER else "trust"
+        return f"{lacking.why}. No check runs until a person has looked at it: `counterpoint {command}`"
     if lacking.why:
         return (
             f"{lacking.why}: no check runs until a person corrects it and runs `counterpoint trust`"

@@ -296,13 +296,13 @@ def test_writing_in_a_new_ledger_loads_no_cryptography_and_asks_no_signer(tmp_pa
 
 def test_commands_leave_a_little_to_the_next_server_and_sign_much(call, ledger):
     """A command that writes does not pay for a signature, unless no server can have been here."""
-    assert call("token", "create", "first").code == 0
+    assert call("note", "a little").code == 0
     assert call("status", "--json").json["ledger"]["signed"] == 0
     app = open_app(ledger, {})
     for number in range(MANY):
         app.itself().memory.put("project", "n", number)
     app.close()
     assert call("status", "--json").json["ledger"]["signed"] == 0
-    assert call("token", "create", "second").code == 0
+    assert call("note", "much").code == 0
     found = call("status", "--json").json["ledger"]
     assert found["signed"] == found["size"]

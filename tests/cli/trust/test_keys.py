@@ -76,7 +76,7 @@ def test_a_key_is_made_at_a_terminal_and_signs_there(at: Open, call: Call, place
 def test_the_head_above_what_a_person_signed_is_signed_before_the_command_ends(
     at: Open, call: Call, app: App
 ) -> None:
-    """So nobody puts a row into its entry afterwards; what nobody signed waits for a server."""
+    """So nobody puts a row into its entry afterwards, nor an older copy of the ledger in its place; what nobody decided waits for a server."""
 
     def waits() -> int:
         return app.itself().signing.unsigned().waiting
@@ -85,8 +85,10 @@ def test_the_head_above_what_a_person_signed_is_signed_before_the_command_ends(
     assert waits() == 0
     assert sign(at("release", "HARBOUR-4")) == 0
     assert waits() == 0
-    assert call("reject", "HARBOUR-1", "--reason", "not yet").code == 0
+    assert call("note", "signed by nobody").code == 0
     assert waits() == 1
+    assert call("reject", "HARBOUR-1", "--reason", "not yet").code == 0
+    assert waits() == 0
 
 
 def test_a_wrong_passphrase_changes_nothing(at: Open, call: Call) -> None:

@@ -20,7 +20,7 @@ from counterpoint.core.model.trust.checking import Checking
 from counterpoint.core.model.web import STUDY_LIMIT_MICROS, Browsing
 from counterpoint.core.model.work import Project
 from counterpoint.core.rules.models.providers import dollars
-from counterpoint.core.rules.trust.commands import loosened, takes_any
+from counterpoint.core.rules.trust.commands import ELSEWHERE, loosened, takes_any
 from counterpoint.evidence.replacing import replace_file
 from counterpoint.evidence.running.configuration import NAME, load_checking, read_text
 from counterpoint.kernel.errors import MalformedDocument, Unavailable
@@ -45,7 +45,7 @@ def search_path(app: App) -> str:
 
 def lines_of_ledger(core: Core) -> list[str]:
     """Return in words what counts with a ledger that this account does not trust here yet; none for one that it does."""
-    if core.projects.is_trusted_here():
+    if core.projects.why_elsewhere() != ELSEWHERE:
         return []
     lines = ["This account trusts nothing of this ledger here yet. With it would count:"]
     tokens = [*core.tokens.list(), *core.tokens.list("agent")]

@@ -43,7 +43,6 @@ from counterpoint.cli.context import SILENT, is_served, open_anyones, sign_writt
 from counterpoint.cli.grouping import RenamedOption, examples
 from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.phrases import HOW_APART
-from counterpoint.core.rules.trust.commands import ELSEWHERE
 from counterpoint.dialects.registry import names as dialects
 from counterpoint.dialects.registry import surface as surface_of
 from counterpoint.evidence.places import check_state, open_folder
@@ -431,8 +430,8 @@ def _open_ledger(app: App, out: Output, checks: list[Change]) -> bool:
     had = app.exists
     try:
         name = app.ports.project
-        if not app.itself().projects.is_trusted_here():
-            out.line(f"Look at the ledger first: {ELSEWHERE}. `counterpoint trust` shows it.")
+        if why := app.itself().projects.why_elsewhere():
+            out.line(f"Look at the ledger first: {why}. `counterpoint doctor` says what to do.")
             checks = []
         for change in checks:
             _trust(app, out, change.after)

@@ -42,7 +42,6 @@ from counterpoint.core.model.identity import Attested, Origin
 from counterpoint.core.rules import access
 from counterpoint.core.rules.identity import unseen_caller
 from counterpoint.core.rules.secrets import mask
-from counterpoint.core.rules.trust.commands import ELSEWHERE
 from counterpoint.dialects import registry
 from counterpoint.dialects.call import Call
 from counterpoint.evidence.processes import boot
@@ -99,7 +98,7 @@ def open_issuer(issuer: str | None, audience: str | None, jwks: str | None) -> I
 def has_tokens(app: App) -> bool:
     """Return whether the ledger has a token that somebody can use now."""
     now, core = app.clock.now(), app.itself()
-    return core.projects.is_trusted_here() and any(
+    return not core.projects.why_elsewhere() and any(
         access.is_in_force(token, now) for token in core.tokens.list()
     )
 
@@ -473,7 +472,7 @@ def up_command(
         # Looked for as a command does: the server has the database open only while it has its lock.
         with closing(open_here(db=db, project=project)) as looking:
             is_open = issuer is not None or has_tokens(looking)
-            is_trusted = looking.itself().projects.is_trusted_here()
+            why = looking.itself().projects.why_elsewhere()
         refuse_open_doors(host, names, is_open=is_open)
         backend.local = open_local(app, is_needed=not is_open)
         if issuer is not None:
@@ -483,9 +482,9 @@ def up_command(
             # What is wrong with the settings is wrong for the first of them too.
             surface_named(registry.names()[0], app.settings)
         sockets = listen_for(app.database, host, port, replace=replace)
-        if not is_trusted:
-            text = f"{ELSEWHERE}, so no token of it opens anything"
-            log_line("untrusted", text=text, hint="`counterpoint trust` shows what would count")
+        if why:
+            text = f"{why}, so no token of it opens anything"
+            log_line("untrusted", text=text, hint="`counterpoint doctor` says what to do")
         logging.basicConfig(level=logging.WARNING, handlers=[_JsonLog()], force=True)
         settle()
         ports = tuple({each.getsockname()[1] for each in sockets})

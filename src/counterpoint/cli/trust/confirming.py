@@ -48,6 +48,7 @@ def confirm_act(
     would if no answer changes that; Forbidden if the key is not unlocked.
     """
     unconfirmed = f"{_UNCONFIRMED}{_OPENS_NONE if opens else ''}"
+    context.decided.append(reason)
     if not has_terminal():
         context.remarks.append(f"{unconfirmed}: there is no terminal here to sign at.")
         return context.core

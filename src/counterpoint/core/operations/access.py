@@ -46,7 +46,7 @@ from counterpoint.core.operations.recording.authority import (
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.connection_sessions import find_latest_session, seat_of
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.unallowed import is_trusted_here, refuse_elsewhere
+from counterpoint.core.operations.recording.unallowed import refuse_elsewhere, why_elsewhere
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules import access
@@ -303,7 +303,7 @@ class Tokens:
         """Return the token of a secret, or None, whatever the reason."""
         with self._context.reading() as view:
             token = _bearer(view, secret, self._context.ports.clock.now(), "caller")
-            if token is None or not is_trusted_here(self._context, view):
+            if token is None or why_elsewhere(self._context, view):
                 return None
         return token if access.is_admitted(token, address) else None
 

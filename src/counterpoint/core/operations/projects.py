@@ -22,7 +22,8 @@ from counterpoint.core.operations.recording.authority import (
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.facets import value_of
-from counterpoint.core.operations.recording.unallowed import is_trusted_here, why_not_trusted
+from counterpoint.core.operations.recording.forks import find_cut_off
+from counterpoint.core.operations.recording.unallowed import why_elsewhere, why_not_trusted
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.callers import PEOPLE, may_ask_for
@@ -155,9 +156,12 @@ class Projects:
     def trust(self, checking: Checking, search_path: str) -> Project:
         """Let what a configuration loosens, and the ledger, count here from now on; the same again writes nothing.
 
-        Raises Forbidden to all but a person, who signs where anybody has a key.
+        Raises Forbidden to all but a person, who signs where anybody has a key; ForkRefused for an older copy.
         """
         digest, ports = loosened(checking, search_path), self._context.ports
+        with self._context.reading() as view:
+            if fault := find_cut_off(self._context, view):
+                raise fault
         with recording(self._context, TRUSTED) as change:
             change.open_session()
             before = change.get(Project)
@@ -178,10 +182,10 @@ class Projects:
         with self._context.reading() as view:
             return why_not_trusted(self._context, view, checking)
 
-    def is_trusted_here(self) -> bool:
-        """Return whether this account trusts the ledger in its place: else its tokens and credentials open nothing."""
+    def why_elsewhere(self) -> str:
+        """Return why tokens and credentials of the ledger open nothing here; empty if this account trusts it in its place."""
         with self._context.reading() as view:
-            return is_trusted_here(self._context, view)
+            return why_elsewhere(self._context, view)
 
     def profile(self, name: str) -> Profile | None:
         """Return the profile of a name, or None."""

@@ -8,11 +8,13 @@ from dataclasses import replace
 from counterpoint.core.model.trust.checking import Checking, Lacking
 from counterpoint.core.model.work import Gate, Project
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.forks import find_cut_off
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.commands import (
     CHANGED,
     ELSEWHERE,
     ELSEWHERE_CONFIGURED,
+    OLDER,
     allowing_line,
     is_listed,
     is_trusted,
@@ -26,20 +28,26 @@ def find_trusted(context: Context, view: Reading) -> tuple[str, str]:
     project = view.find(Project)
     if project is None or not context.ports.trusted.covers(project.ledger, project.trusted):
         return "", ""
+    if find_cut_off(context, view) is not None:
+        return "", ""
     return project.trusted, project.search_path
 
 
-def is_trusted_here(context: Context, view: Reading) -> bool:
-    """Return whether this account trusts the ledger in its place: else its tokens and credentials open nothing."""
+def why_elsewhere(context: Context, view: Reading) -> str:
+    """Return why tokens and credentials of the ledger open nothing here; empty if this account trusts it in its place."""
     project = view.find(Project)
-    return project is None or context.ports.trusted.is_trusted(project.ledger)
+    if project is None:
+        return ""
+    if not context.ports.trusted.is_trusted(project.ledger):
+        return ELSEWHERE
+    return OLDER if find_cut_off(context, view) is not None else ""
 
 
 def refuse_elsewhere(context: Context, view: Reading) -> None:
-    """Raise NotTrusted for a ledger that this account does not trust in its place."""
-    if not is_trusted_here(context, view):
-        raise NotTrusted(
-            f"{ELSEWHERE}; so its tokens and credentials open nothing", hint=f"{Act.TRUST}."
+    """Raise NotTrusted for a ledger that this account does not trust in its place, ForkRefused for one that is older than what was signed of it."""
+    if why := why_elsewhere(context, view):
+        raise find_cut_off(context, view) or NotTrusted(
+            f"{why}; so its tokens and credentials open nothing", hint=f"{Act.TRUST}."
         )
 
 
@@ -50,8 +58,7 @@ def why_not_trusted(context: Context, view: Reading, checking: Checking) -> str:
     project = view.find(Project)
     if project is None or not is_trusted(checking, project.trusted, project.search_path):
         return CHANGED
-    is_here = context.ports.trusted.is_trusted(project.ledger)
-    return ELSEWHERE_CONFIGURED if is_here else ELSEWHERE
+    return why_elsewhere(context, view) or ELSEWHERE_CONFIGURED
 
 
 def refuse_untrusted(context: Context, view: Reading, checking: Checking, *hints: str) -> str:

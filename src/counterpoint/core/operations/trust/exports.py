@@ -15,7 +15,8 @@ from counterpoint.core.model.trust.heads import SignedHead
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.trust.heads import open_checkpoint, refuse_fork
+from counterpoint.core.operations.recording.forks import refuse_fork
+from counterpoint.core.operations.trust.heads import open_checkpoint
 from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
 from counterpoint.core.operations.trust.witnessing import WitnessChecks

@@ -10,7 +10,7 @@ from counterpoint.core.ledger.growth import epoch_of, origin_of
 from counterpoint.core.ledger.merkle import frontier_at
 from counterpoint.core.ledger.note import VerifierKey, is_public_key
 from counterpoint.core.model.identity import Key
-from counterpoint.core.model.trust.heads import FIRST_EPOCH, Epoch, SignedHead
+from counterpoint.core.model.trust.heads import Epoch, SignedHead
 from counterpoint.core.model.work import Project
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.errors import (
@@ -20,7 +20,6 @@ from counterpoint.kernel.errors import (
     MalformedDocument,
     SignerAway,
 )
-from counterpoint.kernel.plurals import counted
 
 
 def no_key(project: str) -> VerifierKey:
@@ -57,12 +56,6 @@ def refuse_recovered(view: Reading, signed: SignedHead | None) -> None:
             )
 
 
-def last_epoch(view: Reading) -> int:
-    """Return the number of the last epoch that a ledger tells of."""
-    epochs = view.select(Epoch, order="number desc", limit=1)
-    return epochs[0].number if epochs else FIRST_EPOCH
-
-
 def open_head(note: str, keys: list[VerifierKey]) -> SignedHead | None:
     """Return the head that a note says, if one of the keys has signed it."""
     for key in keys:
@@ -89,26 +82,6 @@ def open_checkpoint(
             problems.append(fault)
     faults += problems[:1]
     return None
-
-
-def refuse_fork(view: Reading, signed: SignedHead) -> None:
-    """Pass if a ledger extends a head that was signed; ForkRefused."""
-    head = view.head()
-    if last_epoch(view) != signed.epoch:
-        raise ForkRefused(
-            f"the ledger tells of epoch {last_epoch(view)}, but epoch {signed.epoch} was signed"
-        )
-    if head.size < signed.size:
-        raise ForkRefused(
-            f"the ledger has {counted(head.size, 'entry')}, but {signed.size:,} were signed: it was cut off, or"
-            " an older copy is in its place",
-            signed=signed.size,
-        )
-    if frontier_at(signed.size, view.node).root() != signed.root:
-        raise ForkRefused(
-            f"the first {signed.size} entries are not those that were signed",
-            signed=signed.size,
-        )
 
 
 def describe_unaccounted(view: Reading, head: SignedHead) -> str:

@@ -12,9 +12,8 @@ from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unallowed import (
     find_unallowed,
     find_unallowed_checks,
-    is_trusted_here,
+    why_elsewhere,
 )
-from counterpoint.core.rules.trust.commands import ELSEWHERE
 
 _LOOKED_AT: Final = 1_000
 """Checks that are looked at for commands that nobody has let be run."""
@@ -39,8 +38,8 @@ class Permitted:
     def lacking_now(self) -> Lacking:
         """Return the same of the commands that open checks of open items ask for, each with the first such item."""
         with self._context.reading() as view:
-            if not is_trusted_here(self._context, view):
-                return Lacking(why=ELSEWHERE)
+            if why := why_elsewhere(self._context, view):
+                return Lacking(why=why)
             gates = view.select(Gate, kind="check", status="closed", limit=_LOOKED_AT)
             unallowed = find_unallowed(self._context, view, (gate.argv for gate in gates))
             lacks = {*unallowed.commands}

@@ -43,13 +43,12 @@ from counterpoint.core.operations.recording.authority import (
 )
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.context import Caller, Context
+from counterpoint.core.operations.recording.forks import last_epoch, refuse_fork
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.heads import (
     describe_unaccounted,
-    last_epoch,
     list_named_keys,
     open_head,
-    refuse_fork,
     refuse_recovered,
     refuse_unnamed,
 )

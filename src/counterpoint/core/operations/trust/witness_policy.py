@@ -31,8 +31,9 @@ from counterpoint.core.model.trust.heads import SignedHead
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.authority import caller_authority, refuse_unsigned_act
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.forks import refuse_fork
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.trust.heads import list_named_keys, open_head, refuse_fork
+from counterpoint.core.operations.trust.heads import list_named_keys, open_head
 from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.operations.trust.witnessing import WitnessChecks
 from counterpoint.core.ports.store import Reading

@@ -24,12 +24,11 @@ from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.trust.heads import SignedHead, Witnessed, WitnessedHead
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.forks import last_epoch, refuse_fork
 from counterpoint.core.operations.trust.heads import (
     describe_unaccounted,
-    last_epoch,
     list_named_keys,
     open_head,
-    refuse_fork,
 )
 from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.ports.store import Reading

@@ -28,6 +28,9 @@ from counterpoint.kernel.canonical import Json
 
 CHANGED: Final = "counterpoint.toml is not what was trusted last"
 ELSEWHERE: Final = "this account has trusted nothing of this ledger here: it was begun elsewhere, or by somebody else"
+OLDER: Final = (
+    "this ledger is not as it was signed last: an older copy is in its place, or it was cut off"
+)
 ELSEWHERE_CONFIGURED: Final = "what counterpoint.toml allows was trusted in this ledger, but not by this account in this place"
 MOST_NAMED: Final = 5
 """Commands that are named where many lack."""
