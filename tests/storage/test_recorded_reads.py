@@ -21,7 +21,7 @@ from fakes.texts import committed
 ADA: Final = Actor(kind="agent", name="ada")
 
 GIVES_NO_TEXT: Final = {
-    "project", "tables", "unveiled", "cells", "exists", "counts", "counts_by", "last_number", "held_areas",
+    "project", "tables", "unveiled", "fetch", "cells", "exists", "counts", "counts_by", "last_number", "held_areas",
     "stems", "most", "cosines", "coverage", "signatures", "moved", "head", "sequences", "node", "nodes", "meter", "presences",
     "measures",
 }  # fmt: skip
@@ -58,7 +58,6 @@ class Lines:
 WAYS: Final[dict[str, tuple[Callable[[Any], Any], set[str]]]] = {
     "find": (lambda view: view.find(Record, "r1"), {"r1"}),
     "select": (lambda view: view.select(Item, id="T-1"), {"T-1"}),
-    "ready": (lambda view: view.ready("task", after=None, root="", limit=10), {"T-1"}),
     "search": (lambda view: view.search(["marmalade"]), {"r1"}),
     "text": (lambda view: view.text(committed("marmalade")), {f"text {committed('marmalade')}"}),
     "salted": (lambda view: view.salted(committed("marmalade")), {f"text {committed('marmalade')}"}),

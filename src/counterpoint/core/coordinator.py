@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.trust.witnessing import WitnessChecks
     from counterpoint.core.operations.trust.writers import Writers
     from counterpoint.core.operations.web import SearchVerbs
+    from counterpoint.core.queries.brief import Briefs
 
 V = TypeVar("V")
 
@@ -349,6 +350,13 @@ class Core:
         from counterpoint.core.operations.overview import Overview
 
         return Overview(self._context)
+
+    @cached_property
+    def briefs(self) -> Briefs:
+        """Verbs that tell a caller where it is."""
+        from counterpoint.core.queries.brief import Briefs
+
+        return Briefs(self._context)
 
     @cached_property
     def tokens(self) -> Tokens:

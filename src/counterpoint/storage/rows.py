@@ -11,8 +11,9 @@ a plan under way has put is found by nobody (statements.py); a writing hides the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import is_digest
@@ -30,6 +31,7 @@ from counterpoint.core.ports.store import (
     Kept,
     Names,
     Patch,
+    Query,
     Salted,
 )
 from counterpoint.kernel.canonical import Json
@@ -37,7 +39,7 @@ from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import LedgerBroken, StateDiffers, StoreCorrupt
 from counterpoint.storage import statements
 from counterpoint.storage.digests import HALF, decode_rows, from_blob, no_digest, to_blob
-from counterpoint.storage.known.rows import KnownRows, Place
+from counterpoint.storage.known.rows import MOST_FETCHED, KnownRows, Place, Question
 from counterpoint.storage.link import Answer, Link, Row
 from counterpoint.storage.search import (
     Document,
@@ -48,6 +50,7 @@ from counterpoint.storage.search import (
     watched,
     watched_row,
 )
+from counterpoint.storage.statements import Selected
 from counterpoint.storage.vectors import VectorReading, VectorWriting
 
 Tables = Mapping[str, type[Noun]]
@@ -55,7 +58,32 @@ Tables = Mapping[str, type[Noun]]
 
 PAGE: Final = 1000
 """How many rows are read at once where all are wanted."""
+MOST_TOGETHER: Final = 12
+"""Questions of one statement: apsw prepares a longer one anew each time."""
 _ALL: Final = 2**62
+
+
+Reader = Callable[[Row], Row]
+"""Returns the columns of one part of a statement that answers several selects."""
+_UNIONS: Final[dict[tuple[str, ...], tuple[str, tuple[Reader, ...]]]] = {}
+"""Such statements, by those that they are made of."""
+_MOST_UNIONS: Final = 512
+
+
+def _nothing(_row: Row) -> Row:
+    return ()
+
+
+def _make_union(
+    texts: tuple[str, ...], parts: Sequence[Selected]
+) -> tuple[str, tuple[Reader, ...]]:
+    if len(_UNIONS) >= _MOST_UNIONS:
+        _UNIONS.clear()
+    text, places = statements.union(parts)
+    return _UNIONS.setdefault(
+        texts,
+        (text, tuple([cast("Reader", itemgetter(*some)) if some else _nothing for some in places])),
+    )
 
 
 class StoreReading(VectorReading):
@@ -105,18 +133,77 @@ class StoreReading(VectorReading):
     ) -> list[N]:
         """Return the rows whose columns equal the filters, in order, beyond `after`."""
         shape, values = statements.shaped(noun, equal)
-        veiled, is_page, is_on = noun in self._veiled, limit is not None, bool(after)
-        text = statements.select(noun, shape, order, after=is_on, veiled=veiled, is_page=is_page)
+        veiled, is_page = noun in self._veiled, limit is not None
+        text = statements.selected(noun, shape, order, bool(after), is_page, veiled).text
         if after:
             values += statements.after_values(noun, order, after)
         bound = (self.project, *values, _ALL if limit is None else limit)
         question = text, bound, self._known.writes.get(noun)
         answer = self._known.answers.get(question)
         if answer is None:
-            rows = self._link.execute(text, bound).fetchall()
+            rows = self._link.execute(*question[:2]).fetchall()
             answer = [noun_of(noun, row) for row in rows]
             self._known.keep_answer(question, answer, rows)
         return list(answer)
+
+    def fetch(self, queries: Iterable[Query[Any]]) -> None:
+        """Read what several queries ask in one statement, and know it from then on."""
+        known, parts = self._known, dict[Question, Selected]()
+        for query in queries:
+            part, question = self._question(query)
+            if question not in known.answers and not self._is_row_known(query):
+                parts[question] = part
+        questions = list(parts.items())
+        for start in range(0, len(questions), MOST_TOGETHER):
+            some = questions[start : start + MOST_TOGETHER]
+            # One by itself is asked when it is needed, if it is.
+            if len(some) > 1:
+                self._fetch_together(some)
+
+    def _fetch_together(self, questions: Sequence[tuple[Question, Selected]]) -> None:
+        texts = tuple([question[0] for question, _ in questions])
+        text, readers = _UNIONS.get(texts) or _make_union(texts, [part for _, part in questions])
+        values: list[Any] = []
+        for question, _ in questions:
+            values += question[1]
+        rows = [list[Row]() for _ in questions]
+        for row in self._link.execute(text, values).fetchall():
+            index: int = row[0]
+            rows[index].append(readers[index](row))
+        for (question, part), some in zip(questions, rows, strict=True):
+            noun, entities = part.noun, list[Noun]()
+            if not part.is_exists:
+                entities = [noun_of(noun, row) for row in some]
+                if len(entities) <= MOST_FETCHED and (self._veiled or noun not in self._hides):
+                    self._keep_rows(part, question, entities)
+            self._known.keep_ahead(question, bool(some) if part.is_exists else entities)
+
+    def _keep_rows(self, part: Selected, question: Question, entities: Sequence[Noun]) -> None:
+        key = statements.row_key(part.noun)
+        for entity in entities:
+            cells = tuple([getattr(entity, name) for name in key])
+            self._known.keep((part.noun, cells), entity)
+        if not entities and [(name, -1) for name in sorted(key)] == list(part.shape):
+            cells_by_name = dict(zip(sorted(key), question[1][1:], strict=False))
+            self._known.keep((part.noun, tuple(cells_by_name[name] for name in key)), None)
+
+    def _is_row_known(self, query: Query[Any]) -> bool:
+        key = statements.row_key(query.noun)
+        if len(key) != len(query.equal) or not all(name in query.equal for name in key):
+            return False
+        return (query.noun, tuple([query.equal[name] for name in key])) in self._known.rows
+
+    def _question(self, query: Query[Any]) -> tuple[Selected, Question]:
+        noun, equal, order, after, limit, is_exists = query
+        shape, values = statements.shaped(noun, equal)
+        is_page, veiled = limit is not None, noun in self._veiled
+        part = statements.selected(noun, shape, order, bool(after), is_page, veiled, is_exists)
+        if after:
+            values += statements.after_values(noun, order, after)
+        if not is_exists:
+            values.append(_ALL if limit is None else limit)
+        bound = (self.project, *values)
+        return part, (part.text, bound, self._known.writes.get(noun))
 
     def cells(self, noun: type[Noun], read: Names, **equal: Filter) -> list[tuple[Any, ...]]:
         """Return some columns, none of prose, of the rows whose columns equal the filters, by key."""
@@ -127,7 +214,8 @@ class StoreReading(VectorReading):
     def exists(self, noun: type[Noun], **equal: Filter) -> bool:
         """Return whether there is such a row."""
         shape, values = statements.shaped(noun, equal)
-        text = statements.exists(noun, shape, veiled=noun in self._veiled)
+        veiled = noun in self._veiled
+        text = statements.selected(noun, shape, veiled=veiled, is_exists=True).text
         question = text, (self.project, *values), self._known.writes.get(noun)
         answer = self._known.answers.get(question)
         if answer is None:
@@ -159,22 +247,6 @@ class StoreReading(VectorReading):
             queries.append(statements.RESERVED)
         rows = (self._link.execute(text, (self.project,)).fetchone() for text in queries)
         return max(int(row[0]) if row else 0 for row in rows)
-
-    def ready(
-        self, kind: str, *, after: tuple[int, int] | None, root: str, limit: int
-    ) -> list[Item]:
-        """Return open items of a kind with nothing in the way, by priority and number."""
-        below: dict[str, Filter] = {"root": root} if root else {}
-        return self.select(
-            Item,
-            order="priority,number",
-            after=after or (),
-            limit=limit,
-            kind=kind,
-            category="open",
-            blockers=0,
-            **below,
-        )
 
     def held_areas(self, tree: str, since: Timestamp, but_session: str) -> list[HeldArea]:
         """Return the areas that other sessions held from a working tree at any time since, by item."""
@@ -346,6 +418,9 @@ class StoreWriting(StoreReading, VectorWriting):
         if self._head is None:
             self._head = self._link.head()
         return self._head
+
+    def fetch(self, queries: Iterable[Query[Any]]) -> None:
+        """Do nothing: what is read here may be written before it is read again."""
 
     def put(self, noun: type[Noun], row: Mapping[str, Json]) -> None:
         """Insert or replace a whole row image."""

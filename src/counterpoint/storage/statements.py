@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Final
+from itertools import count
+from typing import Final, NamedTuple
 
 from counterpoint.core.model.catalogue import OF_PLANS
 from counterpoint.core.model.rows import Cell, Noun, columns
@@ -248,27 +249,76 @@ RESERVED = f'SELECT coalesce(max("last"), 0) FROM {Staging.table} WHERE project 
 """Reads the highest number that was kept for an item, of a plan under way or of any before."""
 
 
+class Selected(NamedTuple):
+    """A question about a table. text: the statement that asks it; rows: what stands behind its columns."""
+
+    noun: type[Noun]
+    shape: Shape
+    text: str
+    rows: str
+    is_exists: bool
+
+
 @cache
-def select(
+def selected(
     noun: type[Noun],
     shape: Shape,
-    order: str,
-    *,
-    after: bool,
-    veiled: bool = False,
+    order: str = "",
+    after: bool = False,  # by place, which a cache finds soonest
     is_page: bool = True,
-) -> str:
+    veiled: bool = False,
+    is_exists: bool = False,
+) -> Selected:
     """Return the statement that reads filtered rows in an order; the limit is its last value.
 
-    is_page: whether the limit leaves some of them out.
+    is_page: whether the limit leaves some of them out. is_exists: only whether there is such a row is asked, without a limit.
     """
+    if is_exists:
+        rows = _where(noun, shape, veiled=veiled)
+        return Selected(noun, shape, f"SELECT 1{rows} LIMIT 1", rows, is_exists=True)
     ways = ordering(noun, order)
     beyond = f" AND {_beyond(ways)}" if after else ""
     sorted_by = _sorted_by(ways, sorts=not (is_page or after) and is_sorted(noun, shape, ways))
-    return (
-        f"SELECT {_answered(noun)} FROM {noun.table} AS t WHERE t.project = ?"
-        f"{_filtered(noun, shape)}{beyond}{_veil(noun) if veiled else ''} ORDER BY {sorted_by} LIMIT ?"
-    )
+    rows = f"{_where(noun, shape, beyond, veiled=veiled)} ORDER BY {sorted_by} LIMIT ?"
+    return Selected(noun, shape, f"SELECT {_answered(noun)}{rows}", rows, is_exists=False)
+
+
+def _where(noun: type[Noun], shape: Shape, beyond: str = "", *, veiled: bool) -> str:
+    veil = _veil(noun) if veiled else ""
+    return f" FROM {noun.table} AS t WHERE t.project = ?{_filtered(noun, shape)}{beyond}{veil}"
+
+
+def union(parts: Sequence[Selected]) -> tuple[str, tuple[tuple[int, ...], ...]]:
+    """Return the statement that answers several selects at once, and where the columns of each stand.
+
+    A row begins with the number of its part; behind it texts come before numbers, and what a part has not is NULL.
+    """
+    sorts = [
+        [] if part.is_exists else [c.sort == "int" for c in columns(part.noun)] for part in parts
+    ]
+    texts = max(some.count(False) for some in sorts)
+    numbers = max(some.count(True) for some in sorts)
+    selects: list[str] = []
+    places: list[tuple[int, ...]] = []
+    for index, (part, are_numbers) in enumerate(zip(parts, sorts, strict=True)):
+        # PostgreSQL takes the types of all parts from those of the first.
+        slots = ["NULL"] * (texts + numbers)
+        if not index:
+            slots = ["CAST(NULL AS text)"] * texts + ["CAST(NULL AS bigint)"] * numbers
+        free = count(1), count(1 + texts)
+        places.append(tuple(next(free[is_number]) for is_number in are_numbers))
+        if part.is_exists:
+            rows = f" WHERE EXISTS (SELECT 1{part.rows})"
+        else:
+            answered = ", ".join(
+                f"{column} AS c{place}"
+                for column, place in zip(_answers(part.noun), places[-1], strict=True)
+            )
+            for place in places[-1]:
+                slots[place - 1] = f"q.c{place}"
+            rows = f" FROM (SELECT {answered}{part.rows}) AS q"
+        selects.append(f"SELECT {', '.join([str(index), *slots])}{rows}")
+    return " UNION ALL ".join(selects), tuple(places)
 
 
 def _sorted_by(ways: Ways, *, sorts: bool) -> str:
@@ -286,17 +336,7 @@ def cells(noun: type[Noun], read: tuple[str, ...], shape: Shape, *, veiled: bool
     check(noun, read)
     ways = ordering(noun, "")
     sorted_by = _sorted_by(ways, sorts=is_sorted(noun, shape, ways))
-    return (
-        f"SELECT {_named(read)} FROM {noun.table} AS t WHERE t.project = ?"
-        f"{_filtered(noun, shape)}{_veil(noun) if veiled else ''} ORDER BY {sorted_by}"
-    )
-
-
-@cache
-def exists(noun: type[Noun], shape: Shape, *, veiled: bool = False) -> str:
-    """Return the statement that finds out whether a row matches."""
-    where = f"t.project = ?{_filtered(noun, shape)}{_veil(noun) if veiled else ''}"
-    return f"SELECT 1 FROM {noun.table} AS t WHERE {where} LIMIT 1"
+    return f"SELECT {_named(read)}{_where(noun, shape, veiled=veiled)} ORDER BY {sorted_by}"
 
 
 @cache
@@ -304,10 +344,8 @@ def counts(noun: type[Noun], columns: Sequence[str], shape: Shape, *, veiled: bo
     """Return the statement that counts matching rows for each value of some columns."""
     check(noun, columns)
     column_list = _named(columns)
-    return (
-        f"SELECT {column_list}, count(*) FROM {noun.table} AS t WHERE t.project = ?"
-        f"{_filtered(noun, shape)}{_veil(noun) if veiled else ''} GROUP BY {column_list} ORDER BY {column_list}"
-    )
+    where = _where(noun, shape, veiled=veiled)
+    return f"SELECT {column_list}, count(*){where} GROUP BY {column_list} ORDER BY {column_list}"
 
 
 def _named(read: Iterable[str]) -> str:
@@ -426,9 +464,13 @@ def listed(column_names: Iterable[str], prefix: str = "") -> str:
 @cache
 def _answered(noun: type[Noun]) -> str:
     """Return the columns to read, each prose as its text."""
-    return ", ".join(
+    return ", ".join(_answers(noun))
+
+
+def _answers(noun: type[Noun]) -> list[str]:
+    return [
         prose(column.name) if column.is_prose else f't."{column.name}"' for column in columns(noun)
-    )
+    ]
 
 
 def prose(name: str) -> str:

@@ -113,7 +113,6 @@ def test_projects_do_not_see_each_other(store, example, task, save, entry):
             assert not reading.exists(noun)
             assert reading.counts(noun, noun.key[-1]) == {}
         assert reading.last_number(Item) == 0
-        assert reading.ready("task", after=None, root="", limit=9) == []
         assert reading.search(["walnut", "secret"]) == []
         save(reading, task(3, project="b", title="Walnut"))
         assert [hit.key for hit in reading.search(["walnut", "secret"])] == ["T-3"]

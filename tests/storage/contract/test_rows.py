@@ -238,7 +238,6 @@ def test_nothing_of_a_plan_under_way_is_found(store, task, save, example):
         assert writing.find(Item, "T-2") is None
     with store.reading("p") as reading:
         assert (reading.find(Item, "T-2"), reading.select(Item)) == (None, [shown])
-        assert reading.ready("task", after=None, root="", limit=9) == [shown]
         assert reading.counts(Item, "kind") == {"task": 1}
         assert not reading.exists(Item, id="T-2")
         assert reading.cells(Item, ("id",)) == [("T-5",)]

@@ -93,7 +93,7 @@ def test_a_question_for_what_is_in_hand_reads_an_index_of_nothing_else(shell, no
     """The planner sees from the word in the statement that the partial index has every such row."""
     shape, values = statements.shaped(noun, equal)
     shell.execute("SET enable_seqscan = off")
-    asked = statements.exists(noun, shape).replace("?", "%s")
+    asked = statements.selected(noun, shape, is_exists=True).text.replace("?", "%s")
     plan = shell.execute(f"EXPLAIN {asked}", ("p", *values)).fetchall()
     assert f" {index}" in " ".join(line for (line,) in plan)
 

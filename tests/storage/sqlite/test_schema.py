@@ -111,7 +111,7 @@ def test_listing_reads_an_index_in_order(connection, noun, equal, order, after):
     """Neither a whole table nor a sorting of all that match: the cost is that of the page."""
     shape, _ = statements.shaped(noun, equal)
     for going_on in {False, after}:
-        text = statements.select(noun, shape, order, after=going_on)
+        text = statements.selected(noun, shape, order, going_on).text
         plan = _plan(connection, text)
         assert "SCAN" not in plan
         assert "TEMP B-TREE" not in plan
@@ -132,7 +132,7 @@ def test_all_that_a_filter_matches_is_looked_up_whatever_its_order(connection, n
     """Few rows are sorted, rather than all of a project read in that order."""
     shape, _ = statements.shaped(noun, equal)
     read = statements.row_key(noun)
-    texts = [statements.select(noun, shape, order, after=False, is_page=False)]
+    texts = [statements.selected(noun, shape, order, after=False, is_page=False).text]
     texts += [] if order else [statements.cells(noun, read, shape)]
     for text in texts:
         plan = _plan(connection, text).splitlines()[0]
@@ -144,9 +144,9 @@ def test_all_that_a_filter_matches_is_looked_up_whatever_its_order(connection, n
     [
         *(statements.find(noun) for noun in NOUNS),
         *(statements.last_number(n) for n in (Item, Record, Receipt, Submission, Verdict, Handoff)),
-        statements.exists(Claim, (("session", -1), ("state", "live"))),
-        statements.exists(Session, (("agent", -1),)),
-        statements.exists(Item, (("category", 3), ("parent", -1))),
+        statements.selected(Claim, (("session", -1), ("state", "live")), is_exists=True).text,
+        statements.selected(Session, (("agent", -1),), is_exists=True).text,
+        statements.selected(Item, (("category", 3), ("parent", -1)), is_exists=True).text,
         statements.counts(Item, ("category",), (("parent", -1),)),
     ],
 )
@@ -185,7 +185,7 @@ def test_an_entry_without_a_subject_takes_no_room_in_the_index_of_subjects(conne
 def test_going_on_in_ready_work_starts_at_the_place(connection):
     """The page after a place is found by the index, not by walking from the beginning."""
     shape, _ = statements.shaped(Item, {"kind": "k", "category": "open", "blockers": 0})
-    plan = _plan(connection, statements.select(Item, shape, "priority,number", after=True))
+    plan = _plan(connection, statements.selected(Item, shape, "priority,number", after=True).text)
     assert "blockers=? AND (priority,number)>(?,?)" in plan
 
 
@@ -212,7 +212,7 @@ def test_a_question_for_what_is_in_hand_reads_an_index_of_nothing_else(
     shape, values = statements.shaped(noun, equal)
     assert not set(values) & {"live", "open", "active"}
     assert f"INDEX {index} " in _plan(
-        connection, statements.select(noun, shape, order, after=False)
+        connection, statements.selected(noun, shape, order, after=False).text
     )
     partial = connection.execute(
         "SELECT name FROM pragma_index_list(?) WHERE partial", (noun.table,)
@@ -225,7 +225,7 @@ def test_no_word_but_that_of_an_index_stands_in_a_statement():
     assert statements.shaped(Claim, {"state": "released"}) == ((("state", -1),), ["released"])
     assert statements.shaped(Item, {"status": "open"}) == ((("status", -1),), ["open"])
     with pytest.raises(AssertionError, match="no word"):
-        statements.exists(Claim, (("state", "' OR 1 --"),))
+        statements.selected(Claim, (("state", "' OR 1 --"),), is_exists=True)
 
 
 def _plan(connection: apsw.Connection, text: str) -> str:

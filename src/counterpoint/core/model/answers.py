@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Literal, TypeVar
 
@@ -19,6 +19,7 @@ from counterpoint.core.model.journal import (
 from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.rows import Noun
 from counterpoint.core.model.sessions import Claim, Handoff, Session
+from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.trust.heads import Epoch, QuorumReport, Witnessed
 from counterpoint.core.model.work import Criterion, Gate, Item, Project
 from counterpoint.kernel.canonical import Json
@@ -505,3 +506,24 @@ class ItemChange:
     made: bool
     attributes: Mapping[str, Json]
     outcome: Outcome | None
+
+
+@frozen
+class Brief:
+    """What a brief is made of.
+
+    facets: of the item that it is about, if it is about one. lacking: commands of the offers that nobody let be run, by item.
+    """
+
+    state: State
+    facets: Facets | None
+    held: tuple[Live, ...]
+    handoff: Handoff | None
+    offers: Sequence[ReadyItem]
+    lacking: Mapping[str, Lacking]
+    awaiting: Sequence[Awaiting]
+    begun: Sequence[Continuation]
+    released: Sequence[Release]
+    news: Sequence[News]
+    decisions: Sequence[Record]
+    learnings: Sequence[Record]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from itertools import dropwhile, islice
@@ -38,15 +38,22 @@ from counterpoint.core.model.work import (
 from counterpoint.core.operations.auditing.ahead import ahead_of
 from counterpoint.core.operations.recording.change import missing
 from counterpoint.core.operations.recording.connection_sessions import (
+    FIRST_CLAIMS,
     last_handoff,
+    last_written_queries,
     list_resumable_sessions,
     live_claims,
 )
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import item_named, labels_of, value_of
+from counterpoint.core.operations.recording.facets import (
+    item_named,
+    items_by_id,
+    labels_of,
+    value_of,
+)
 from counterpoint.core.operations.recording.holders import Holders
-from counterpoint.core.operations.trust.awaiting import rejections
-from counterpoint.core.ports.store import Filter, Reading
+from counterpoint.core.operations.trust.awaiting import IN_REVIEW, rejections, verdict_queries
+from counterpoint.core.ports.store import Filter, Query, Reading
 from counterpoint.core.rules.fitting import asked_words, drop_common_words, fold, nearness
 from counterpoint.kernel.errors import InvalidInput
 
@@ -63,6 +70,16 @@ Part = Literal[
 ]
 """What a view can show beside the item itself."""
 _SMALL: Final[tuple[Part, ...]] = ("labels", "names", "attributes", "needs", "criteria", "progress")
+_NOUNS: Final[Mapping[str, type[Any]]] = {
+    "labels": Label,
+    "names": Alias,
+    "attributes": Attribute,
+    "needs": Dependency,
+    "criteria": Criterion,
+    "outcome": Outcome,
+    "attempt": Transition,
+}
+"""What hangs on an item, by the part of a view that shows it."""
 _LOOKED_AT: Final = 100
 """How many records are compared with a text."""
 _CHUNK: Final = 100
@@ -93,6 +110,7 @@ class ItemReader:
         below: the kind of the items that `progress` counts; empty for all. With `blockers` it counts
             those that are blocked too.
         """
+        self._view.fetch(_hanging_queries(items, parts))
         views = {part: self._part(part, items, parts, below) for part in parts}
         return [
             ItemView(
@@ -253,12 +271,8 @@ class ItemReader:
 
     def _rows(self, noun: type[Hanging], items: Sequence[Item]) -> dict[str, list[Hanging]]:
         rows_by_item: dict[str, list[Hanging]] = defaultdict(list)
-        for start in range(0, len(items), _CHUNK):
-            ids = [item.id for item in items[start : start + _CHUNK]]
-            if len(items) > 1:
-                # Always as many, so that the database prepares one statement for all pages.
-                ids += ids[-1:] * (_CHUNK - len(ids))
-            for row in self._view.select(noun, item=tuple(ids)):
+        for ids in _padded(items):
+            for row in self._view.select(noun, item=ids):
                 rows_by_item[row.item].append(row)
         return rows_by_item
 
@@ -278,11 +292,51 @@ class ItemReader:
         return chosen if ids != () else None
 
 
+def _padded(items: Sequence[Item]) -> Iterator[tuple[str, ...]]:
+    """Return ids in chunks; always as many, so that the database prepares one statement for all pages."""
+    for start in range(0, len(items), _CHUNK):
+        ids = [item.id for item in items[start : start + _CHUNK]]
+        yield tuple(ids + ids[-1:] * (_CHUNK - len(ids) if len(items) > 1 else 0))
+
+
+def _hanging_queries(items: Sequence[Item], parts: Iterable[str]) -> Iterator[Query[Any]]:
+    """Return what asks for the rows that parts of views are made of."""
+    nouns = dict.fromkeys(_NOUNS[part] for part in parts if part in _NOUNS)
+    for ids in _padded(items):
+        yield from (Query(noun, {"item": ids}) for noun in nouns)
+
+
 def _each(
     rows: Mapping[str, list[Hanging]], convert: Callable[[list[Hanging]], Shown]
 ) -> dict[str, Shown]:
     """Return what the rows of each item are shown as."""
     return {item: convert(some) for item, some in rows.items()}
+
+
+def recent_query(
+    kind: RecordKind, *, item: str = "", limit: int = 20, **equal: Filter
+) -> Query[Record]:
+    """Return what asks for the latest records of a kind."""
+    equal |= {"kind": kind}
+    if item:
+        equal["item"] = item
+    elif kind != "blocker":
+        # Only blockers have one, and the index that holds records of a kind in order asks for it.
+        equal["status"] = ""
+    return Query(Record, equal, "number desc", limit=limit)
+
+
+_SHOWN: Final = 20
+_OPEN_BLOCKERS: Final = Query(Record, {"kind": "blocker", "status": "open"}, "number", limit=_SHOWN)
+_ROOTS: Final = Query(Item, {"parent": ""}, "number desc", limit=_SHOWN)
+STATE: Final[tuple[Query[Any], ...]] = (
+    Query(Project, {}, limit=1),
+    FIRST_CLAIMS,
+    _OPEN_BLOCKERS,
+    IN_REVIEW,
+    _ROOTS,
+)
+"""What is asked for the state of the project."""
 
 
 class Overview:
@@ -294,7 +348,7 @@ class Overview:
     def facets(self, item: str) -> Facets:
         """Return an item, by any of its names, with everything small that hangs on it; NotFound."""
         # Who looks at the whole asks this of no item.
-        from counterpoint.core.operations.readiness import judge_for_caller
+        from counterpoint.core.operations.readiness import judge_for_caller, open_children_query
 
         with self._context.reading() as view:
             holders = Holders(view, self._context)
@@ -302,12 +356,23 @@ class Overview:
             if current is None:
                 raise missing(Item, item)
             item = current.id
+            hanging: Mapping[str, Filter] = {"item": item}
+            areas, gates = Query(Area, hanging), Query(Gate, hanging)
+            needed_by = Query(Dependency, {"needs": item}, limit=50)
+            view.fetch(
+                (
+                    *_hanging_queries([current], _SMALL),
+                    *(areas, gates, needed_by, Query(Claim, hanging, limit=1)),
+                    *verdict_queries([current]),
+                    open_children_query(item),
+                )
+            )
             seen = ItemReader(view).one(current, *_SMALL)
             return Facets(
                 **{part.name: getattr(seen, part.name) for part in fields(seen)},
-                needed_by=tuple(e.item for e in view.select(Dependency, needs=item, limit=50)),
-                areas=tuple(area.pattern for area in view.select(Area, item=item)),
-                gates=tuple(view.select(Gate, item=item)),
+                needed_by=tuple(edge.item for edge in needed_by.rows(view)),
+                areas=tuple(area.pattern for area in areas.rows(view)),
+                gates=tuple(gates.rows(view)),
                 claim=(claim := view.find(Claim, item)),
                 rejection=rejections(view, [current]).get(item),
                 readiness=judge_for_caller(view, current, holders),
@@ -317,6 +382,7 @@ class Overview:
     def state(self) -> State:
         """Return the state of the project; NotFound before it is opened."""
         with self._context.reading() as view:
+            view.fetch(STATE)
             project = view.find(Project)
             if project is None:
                 raise missing(Project, self._context.project)
@@ -326,15 +392,11 @@ class Overview:
                 counts=_counts(view),
                 live=_with_departures(
                     Holders(view, self._context),
-                    _with_items(
-                        view, view.select(Claim, state="live", order="claimed_at,item", limit=50)
-                    ),
+                    _with_items(view, FIRST_CLAIMS.rows(view)),
                 ),
-                blockers=tuple(
-                    view.select(Record, kind="blocker", status="open", order="number", limit=20)
-                ),
-                in_review=tuple(view.select(Item, category="review", order="number", limit=20)),
-                roots=tuple(view.select(Item, parent="", order="number desc", limit=20)),
+                blockers=tuple(_OPEN_BLOCKERS.rows(view)),
+                in_review=tuple(IN_REVIEW.rows(view)[:_SHOWN]),
+                roots=tuple(_ROOTS.rows(view)),
                 ledger_size=head.size,
                 last_entry_at=head.time,
                 now=now,
@@ -449,14 +511,8 @@ class Overview:
         self, kind: RecordKind, *, item: str = "", limit: int = 20, **equal: str
     ) -> list[Record]:
         """Return the latest records of a kind."""
-        about: dict[str, str] = {"item": item} if item else {}
-        if not item and kind != "blocker":
-            # Only blockers have one, and the index that holds records of a kind in order asks for it.
-            about["status"] = ""
         with self._context.reading() as view:
-            return view.select(
-                Record, order="number desc", limit=limit, kind=kind, **about, **equal
-            )
+            return recent_query(kind, item=item, limit=limit, **equal).rows(view)
 
     def used_words(self) -> dict[str, list[str]]:
         """Return what lists can be narrowed to: every label and assignee there is, every status there is or can be."""
@@ -530,8 +586,10 @@ def _statuses() -> Iterator[str]:
 
 
 def _with_items(view: Reading, claims: list[Claim]) -> tuple[Live, ...]:
-    items = [(claim, view.find(Item, claim.item)) for claim in claims]
-    return tuple(Live(claim=claim, item=item) for claim, item in items if item is not None)
+    items = items_by_id(view, (claim.item for claim in claims))
+    return tuple(
+        Live(claim=claim, item=items[claim.item]) for claim in claims if claim.item in items
+    )
 
 
 def _with_departures(holders: Holders, live: Sequence[Live]) -> tuple[Live, ...]:
@@ -543,17 +601,18 @@ def _with_departures(holders: Holders, live: Sequence[Live]) -> tuple[Live, ...]
 
 def _left(view: Reading, session: str) -> Record | Handoff | None:
     """Return the last that was written down in a session: a record, or what it left for others."""
-    last_rows: list[Record | Handoff] = [
-        *view.select(Record, session=session, order="number desc", limit=1),
-        *view.select(Handoff, session=session, order="number desc", limit=1),
-    ]
+    records, handoffs = last_written_queries(session)
+    view.fetch((records, handoffs))
+    last_rows: list[Record | Handoff] = [*records.rows(view), *handoffs.rows(view)]
     return max(last_rows, key=lambda row: row.created_at, default=None)
 
 
 def _counts(view: Reading, root: str = "") -> dict[str, dict[str, int]]:
     tree: dict[str, Filter] = {"root": root} if root else {}
-    kinds = view.counts(Item, "kind", **tree)
-    return {kind: view.counts(Item, "category", kind=kind, **tree) for kind in kinds}
+    counts: dict[str, dict[str, int]] = {}
+    for (kind, category), count in view.counts_by(Item, ("kind", "category"), **tree).items():
+        counts.setdefault(kind, {})[category] = count
+    return counts
 
 
 def _draft(view: Reading, item: Item) -> Draft:

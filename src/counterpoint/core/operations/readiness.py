@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from heapq import merge
+from heapq import merge, nsmallest
 from itertools import islice
+from typing import Any
 
 from counterpoint.core.model.answers import Obstacle, Readiness, ReadyItem
 from counterpoint.core.model.filters import ReadyFilter
@@ -18,7 +19,7 @@ from counterpoint.core.operations.recording.contributions import PROJECT, relaxe
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.links import waits_for_person
-from counterpoint.core.ports.store import Filter, Reading
+from counterpoint.core.ports.store import Filter, Query, Reading
 from counterpoint.core.rules.readiness import Surroundings, judge
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.errors import GateClosed
@@ -27,6 +28,7 @@ from counterpoint.kernel.plurals import agree
 RELAXED = "you approved its start or changed what it asks for, so somebody else does it"
 _PAGE = 50
 _FIRST_PAGE = 8
+_FIRST_JUDGED = 5
 """Most callers want the first few."""
 
 
@@ -165,6 +167,11 @@ def _around(
     )
 
 
+def open_children_query(item: str) -> Query[Item]:
+    """Return what asks whether work below an item is not closed yet."""
+    return Query(Item, {"parent": item, "category": UNCLOSED}, is_exists=True)
+
+
 def has_open_children(view: Reading, item: Item) -> bool:
     """Return whether work below an item is not closed yet."""
     return view.exists(Item, parent=item.id, category=UNCLOSED)
@@ -230,6 +237,9 @@ def _candidates(
     inherited = () if in_order else tuple(holders.inherited())
     if inherited and after is None:
         yield from _left(view, ready_filter, holders, None, inherited)
+    if after is None:
+        view.fetch(first_queries(ready_filter))
+        view.fetch(_judging_queries(view, ready_filter))
     streams = [_open(view, kind, ready_filter.root, after) for kind in ready_filter.kinds]
     for item in merge(*streams, _left(view, ready_filter, holders, after), key=_order):
         if item.id not in inherited:
@@ -240,9 +250,41 @@ def _order(item: Item) -> tuple[int, int]:
     return item.priority, item.number
 
 
+def first_queries(ready_filter: ReadyFilter) -> Iterator[Query[Item]]:
+    """Return what is asked for the first offers: the first page of each kind, and what was begun."""
+    for kind in ready_filter.kinds:
+        yield ready_query(kind, ready_filter.root, None, limit=_FIRST_PAGE)
+    yield _begun_query(ready_filter, None)
+
+
+def ready_query(kind: str, root: str, after: tuple[int, int] | None, *, limit: int) -> Query[Item]:
+    """Return what asks for open items of a kind with nothing in the way, by priority and number."""
+    equal: dict[str, Filter] = {"root": root} if root else {}
+    equal |= {"kind": kind, "category": "open", "blockers": 0}
+    return Query(Item, equal, "priority,number", after or (), limit)
+
+
+def _begun_query(
+    ready_filter: ReadyFilter, after: tuple[int, int] | None, only: tuple[str, ...] = ()
+) -> Query[Item]:
+    equal: dict[str, Filter] = {"root": ready_filter.root} if ready_filter.root else {}
+    equal |= {"id": only} if only else {}
+    equal |= {"kind": ready_filter.kinds, "category": "active", "blockers": 0}
+    return Query(Item, equal, "priority,number", after or ())
+
+
+def _judging_queries(view: Reading, ready_filter: ReadyFilter) -> Iterator[Query[Any]]:
+    """Return what is asked of each of the first open items to offer it."""
+    pages = list(first_queries(ready_filter))[:-1]
+    items = (item for page in pages for item in page.rows(view))
+    for item in nsmallest(_FIRST_JUDGED, items, key=_order):
+        yield open_children_query(item.id)
+        yield Query(Dependency, {"needs": item.id}, limit=_PAGE)
+
+
 def _open(view: Reading, kind: str, root: str, after: tuple[int, int] | None) -> Iterator[Item]:
     size = _FIRST_PAGE
-    while page := view.ready(kind, after=after, root=root, limit=size):
+    while page := ready_query(kind, root, after, limit=size).rows(view):
         for item in page:
             if not has_open_children(view, item):
                 yield item
@@ -259,19 +301,7 @@ def _left(
     only: tuple[str, ...] = (),
 ) -> Iterator[Item]:
     """Return items that were begun and that nobody holds any more; only: the ids of those that are asked about."""
-    below: dict[str, Filter] = {"root": ready_filter.root} if ready_filter.root else {}
-    if only:
-        below["id"] = only
-    for item in view.select(
-        Item,
-        order="priority,number",
-        after=after or (),
-        limit=None,
-        kind=ready_filter.kinds,
-        category="active",
-        blockers=0,
-        **below,
-    ):
+    for item in _begun_query(ready_filter, after, only).rows(view):
         claim = view.find(Claim, item.id)
         is_own = (
             claim is not None and claim.is_live(holders.now) and claim.session == holders.session

@@ -7,16 +7,16 @@ can see another's rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
 
 from counterpoint.core.model.presence import Presence, ServerBeat
 from counterpoint.core.model.rows import Cell, N, Noun
 from counterpoint.core.model.trust.heads import MovedAway
 from counterpoint.core.model.trust.writers import WriterSignature
-from counterpoint.core.model.work import Item, Project
+from counterpoint.core.model.work import Project
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp
@@ -108,6 +108,23 @@ class HeldArea(NamedTuple):
     pattern: str
 
 
+class Query(NamedTuple, Generic[N]):
+    """What a `select` asks, or an `exists`, to be read together with others (`Reading.fetch`)."""
+
+    noun: type[N]
+    equal: Mapping[str, Filter]
+    order: str = ""
+    after: Sequence[Cell] = ()
+    limit: int | None = None
+    is_exists: bool = False
+
+    def rows(self, view: Reading) -> list[N]:
+        """Return the rows that it asks for."""
+        return view.select(
+            self.noun, order=self.order, after=self.after, limit=self.limit, **self.equal
+        )
+
+
 class Salted(NamedTuple):
     """A text and the salt that its commitment is made with."""
 
@@ -157,6 +174,13 @@ class Reading(Protocol):
         """
         ...
 
+    def fetch(self, queries: Iterable[Query[Any]]) -> None:
+        """Read at once what the block will `select`, `find` by key and ask with `exists`: these are then answered from it.
+
+        A hint that changes no answer; a transaction does nothing with it, and takes none of them.
+        """
+        ...
+
     def cells(self, noun: type[Noun], read: Names, **equal: Filter) -> list[tuple[Any, ...]]:
         """Return some columns, none of prose, of the rows whose columns equal the filters, by key."""
         ...
@@ -177,15 +201,6 @@ class Reading(Protocol):
 
     def last_number(self, noun: type[Noun]) -> int:
         """Return the highest `number` of a noun's rows; 0 if there is none."""
-        ...
-
-    def ready(
-        self, kind: str, *, after: tuple[int, int] | None, root: str, limit: int
-    ) -> list[Item]:
-        """Return open items of a kind with nothing in the way, by priority and number.
-
-        after: priority and number of the last one seen. root: only below this root; empty for all.
-        """
         ...
 
     def held_areas(self, tree: str, since: Timestamp, but_session: str) -> list[HeldArea]:

@@ -21,6 +21,10 @@ MOST_IN_ONE: Final = 8
 """Rows of an answer that is known."""
 Place = tuple[type[Noun], tuple[Cell, ...]]
 """A row of a project: its noun, and its key without the project."""
+MOST_FETCHED: Final = 64
+"""Rows of an answer of several selects at once that are known one by one too."""
+MOST_AHEAD: Final = 4_000
+"""Rows that were read ahead after which all answers are forgotten: whoever reads page after page keeps no page."""
 Question = tuple[str, tuple[Any, ...], int | None]
 """A statement, its values, and how often rows of its noun were written before."""
 
@@ -33,6 +37,7 @@ class KnownRows:
         self.rows: dict[Place, Noun | None] = {}
         """Rows by their places; None: there is none."""
         self.answers: dict[Question, Any] = {}
+        self._ahead = 0
         self.writes: dict[type[Noun], int] = {}
         """How often rows of a noun were written: what was answered before is another question."""
 
@@ -50,6 +55,14 @@ class KnownRows:
             return
         if len(self.answers) >= MOST_ANSWERS:
             del self.answers[next(iter(self.answers))]
+        self.answers[question] = answer
+
+    def keep_ahead(self, question: Question, answer: bool | list[Any]) -> None:
+        """Know an answer that is about to be asked for, of however many rows."""
+        self._ahead += 1 if isinstance(answer, bool) else len(answer)
+        if self._ahead > MOST_AHEAD:
+            self._ahead = 0
+            self.answers.clear()
         self.answers[question] = answer
 
     def forget(self, noun: type[Noun], key: tuple[Cell, ...]) -> Noun | None:

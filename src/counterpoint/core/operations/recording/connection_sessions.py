@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
+from counterpoint.core.model.journal import Record
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.authority import caller_authority
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Caller, Context
+from counterpoint.core.operations.recording.contributions import relaxed_query
 from counterpoint.core.operations.recording.facets import line_of
-from counterpoint.core.operations.recording.holders import absences_of
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.operations.recording.holders import LIVE_CLAIMS, absences_of
+from counterpoint.core.ports.store import Filter, Query, Reading
 from counterpoint.core.rules.claims import held_until, principal_id_of
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.core.rules.trust.callers import ENTITLED
@@ -22,8 +24,9 @@ from counterpoint.kernel.acts import Act
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import AlreadyClaimed
 
-_MOST_HELD: Final = 50
-"""How many claims are looked through for those of somebody who comes again."""
+FIRST_CLAIMS: Final = Query(Claim, {"state": "live"}, "claimed_at,item", limit=50)
+"""Asks what has been held for longest; those of somebody who comes again are looked for among it."""
+_LAST_HANDOFF: Final = Query(Handoff, {}, "number desc", limit=1)
 _NAMED: Final = 20
 """How many claims a refusal names."""
 
@@ -65,7 +68,7 @@ def list_left_sessions(view: Reading, context: Context) -> list[Session]:
     actor = context.caller.actor
     if actor.principal is None:
         return []
-    live = view.select(Claim, state="live", order="claimed_at,item", limit=_MOST_HELD)
+    live = FIRST_CLAIMS.rows(view)
     others = tuple(dict.fromkeys(claim.session for claim in live if claim.session != actor.session))
     sessions = view.select(Session, id=others, principal=actor.principal.id) if others else []
     absences = absences_of(view, context.ports, [session.seat for session in sessions])
@@ -169,7 +172,44 @@ _OPENED: Final = 5
 
 def live_claims(view: Reading, session: str) -> list[Claim]:
     """Return what a session holds, also with a lease that has run out but was not taken over."""
-    return view.select(Claim, session=session, state="live", order="claimed_at,item")
+    return _claims_query(session).rows(view)
+
+
+def _claims_query(session: str) -> Query[Claim]:
+    return Query(Claim, {"session": session, "state": "live"}, "claimed_at,item")
+
+
+def _opened_query(caller: Caller) -> Query[Session]:
+    return Query(
+        Session,
+        {
+            "capability": caller.capability,
+            "status": ("active", "paused"),
+            "purpose": ("work", "audit"),
+        },
+        "entered desc,id desc",
+        limit=_OPENED,
+    )
+
+
+def last_written_queries(session: str) -> tuple[Query[Record], Query[Handoff]]:
+    """Return what asks for the last record and the last handoff of a session."""
+    of_session: Mapping[str, Filter] = {"session": session}
+    return (
+        Query(Record, of_session, "number desc", limit=1),
+        Query(Handoff, of_session, "number desc", limit=1),
+    )
+
+
+def caller_queries(caller: Caller) -> list[Query[Any]]:
+    """Return what is asked to tell a caller what it holds, what it can go on with and what it has relaxed."""
+    session = caller.actor.session
+    queries: list[Query[Any]] = [LIVE_CLAIMS, FIRST_CLAIMS, _LAST_HANDOFF, relaxed_query(caller)]
+    if session and not caller.is_shared:
+        queries += [Query(Session, {"id": session}, limit=1), _claims_query(session)]
+        queries += last_written_queries(session)
+        queries += [_opened_query(caller)] if caller.capability else []
+    return queries
 
 
 def list_resumable_sessions(view: Reading, context: Context) -> list[Session]:
@@ -184,14 +224,7 @@ def list_resumable_sessions(view: Reading, context: Context) -> list[Session]:
     sessions = [present] if present is not None else []
     sessions += list_left_sessions(view, context)
     if caller.capability:
-        sessions += view.select(
-            Session,
-            capability=caller.capability,
-            status=("active", "paused"),
-            purpose=("work", "audit"),
-            order="entered desc,id desc",
-            limit=_OPENED,
-        )
+        sessions += _opened_query(caller).rows(view)
     last = last_handoff(view)
     left_session = view.find(Session, last.session) if last is not None else None
     # By its name it could be that of another window: only who may write in it left it.
@@ -204,8 +237,5 @@ def list_resumable_sessions(view: Reading, context: Context) -> list[Session]:
 
 def last_handoff(view: Reading, session: str = "") -> Handoff | None:
     """Return the last handoff of a session, or of anybody."""
-    if session:
-        handoffs = view.select(Handoff, session=session, order="number desc", limit=1)
-    else:
-        handoffs = view.select(Handoff, order="number desc", limit=1)
-    return handoffs[0] if handoffs else None
+    query = last_written_queries(session)[1] if session else _LAST_HANDOFF
+    return next(iter(query.rows(view)), None)

@@ -24,7 +24,7 @@ from counterpoint.core.operations.recording.authority import caller_authority, r
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller
 from counterpoint.core.operations.recording.facets import line_of
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Query, Reading
 from counterpoint.core.rules.claims import NO_PAST, Dependence, Past, dependence, principal_id_of
 from counterpoint.core.rules.trust.callers import (
     ENTITLED,
@@ -100,8 +100,12 @@ def note_part(change: Change, item: str, *, below: str = "") -> None:
 
 def relaxed_by(view: Reading, caller: Caller) -> frozenset[str]:
     """Return the items, `PROJECT` among them, that a caller made easier to begin or to finish, and so does no work of."""
-    marks = view.select(Contribution, principal=selves(caller), how="loosened")
-    return frozenset(mark.item for mark in marks)
+    return frozenset(mark.item for mark in relaxed_query(caller).rows(view))
+
+
+def relaxed_query(caller: Caller) -> Query[Contribution]:
+    """Return what asks for the marks of `relaxed_by`."""
+    return Query(Contribution, {"principal": selves(caller), "how": "loosened"})
 
 
 def inherit(change: Change, item: str, above: str) -> None:

@@ -26,6 +26,15 @@ def line_of(view: Reading | Change, item: str) -> Iterator[Item]:
         item = current.parent
 
 
+def items_by_id(view: Reading, items: Iterable[str]) -> dict[str, Item]:
+    """Return items by their ids; without those that are not there."""
+    ids = tuple(dict.fromkeys(items))
+    if len(ids) > 1:
+        return {item.id: item for item in view.select(Item, id=ids)}
+    item = view.find(Item, *ids) if ids else None
+    return {} if item is None else {item.id: item}
+
+
 def item_named(view: Reading, name: str, scope: str = "") -> Item | None:
     """Return the item of an id, or of another name (in one scope only, if it is told), or None."""
     item = None if scope else view.find(Item, name)

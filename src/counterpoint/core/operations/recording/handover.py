@@ -32,7 +32,7 @@ from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.moves import bump_version, give_back
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Query, Reading
 from counterpoint.core.rules.claims import holder_of
 from counterpoint.core.rules.evidence import files_text
 from counterpoint.core.rules.readiness import LEFT_OUT
@@ -252,7 +252,13 @@ _LAST_ENTRIES: Final = 5
 """How many of the last entries of a kind, or of an item, are looked at."""
 _LAST_ITEMS: Final = 20
 """How many of the items that were given up last are looked at."""
-_KINDS: Final = ("task", "issue")
+DROPPED: Final = Query(
+    Item,
+    {"kind": ("task", "issue"), "category": "dropped"},
+    "updated_at desc",
+    limit=_LAST_ITEMS,
+)
+"""Asks which items were given up last."""
 _FIELDS: Final = {
     "title": "title",
     "body": "description",
@@ -295,10 +301,7 @@ def list_news(
 
 
 def _given_up(view: Reading, session: str) -> Iterator[News]:
-    dropped = view.select(
-        Item, kind=_KINDS, category="dropped", order="updated_at desc", limit=_LAST_ITEMS
-    )
-    items = {item.id: item for item in dropped if item.status in LEFT_OUT}
+    items = {item.id: item for item in DROPPED.rows(view) if item.status in LEFT_OUT}
     if not items:
         return
     for claim in view.select(Claim, item=tuple(items), session=session, state="released"):

@@ -15,7 +15,7 @@ from typing import Final
 from counterpoint.core.model.presence import Absence, Departure, Presence
 from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.operations.recording.context import Context, Ports
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Query, Reading
 from counterpoint.core.rules.presence import absence_of
 from counterpoint.core.rules.trust.succession import OWN, Asker, Holder, Reason, succession
 from counterpoint.kernel.clock import Timestamp, later
@@ -48,11 +48,7 @@ class Holders:
 
     def _others(self) -> list[Claim]:
         """Return what other sessions hold or held last, whatever their leases."""
-        claims = [
-            claim
-            for claim in self._view.select(Claim, state="live")
-            if claim.session != self.session
-        ]
+        claims = [claim for claim in LIVE_CLAIMS.rows(self._view) if claim.session != self.session]
         self.load(claims)
         return claims
 
@@ -113,6 +109,8 @@ class Holders:
         )
 
 
+LIVE_CLAIMS: Final = Query(Claim, {"state": "live"})
+"""Asks what anybody holds or held last."""
 _NEVER: Final = Timestamp("9999-12-31T23:59:59.999Z")
 """When a lease ends that is not asked about."""
 

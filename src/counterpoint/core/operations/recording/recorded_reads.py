@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from counterpoint.core.model.access import Actor
 from counterpoint.core.model.rows import Noun, prose_columns
-from counterpoint.core.model.work import Attribute, Item, Project
+from counterpoint.core.model.work import Attribute, Project
 from counterpoint.core.ports.reads import ReadLog
 from counterpoint.core.ports.store import Hit, Reading, Store, Writing
 from counterpoint.kernel.entrances import ENTRANCE
@@ -104,12 +104,6 @@ class RecordedView:
         rows = self._view.select(noun, **asked)
         self._give(noun, rows)
         return rows
-
-    def ready(self, *asked: Any, **named: Any) -> list[Item]:
-        """Return open items of a kind with nothing in the way."""
-        items = self._view.ready(*asked, **named)
-        self._give(Item, items)
-        return items
 
     def search(self, *asked: Any, **named: Any) -> list[Hit]:
         """Return rows whose title or text has any of the words."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from counterpoint.core.model.access import Token
 from counterpoint.core.model.answers import Awaiting, Step
@@ -13,7 +13,7 @@ from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import WORKABLE, Gate, GateKind, Item, Kind
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Query, Reading
 from counterpoint.core.rules.claims import is_declared, principal_id_of
 from counterpoint.core.rules.identity import may_be_one
 from counterpoint.core.rules.trust.callers import rejection_of, step_of
@@ -23,6 +23,18 @@ from counterpoint.kernel.errors import Conflict
 _PARTS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind not in WORKABLE)
 _LOOKED_AT: Final = 50
 """How many parts that were begun, items in review and verdicts are looked at: it takes as long in any project."""
+
+
+_BEGUN: Final = Query(
+    Item,
+    {"kind": _PARTS, "category": "active", "blockers": 0},
+    "priority,number",
+    limit=_LOOKED_AT,
+)
+IN_REVIEW: Final = Query(Item, {"category": "review"}, "number", limit=_LOOKED_AT)
+_JUDGED: Final = Query(Verdict, {}, "number desc", limit=_LOOKED_AT)
+AWAITED: Final[tuple[Query[Any], ...]] = _BEGUN, IN_REVIEW, _JUDGED
+"""What is asked to list what waits."""
 
 
 class AwaitedWork:
@@ -69,7 +81,9 @@ class AwaitedWork:
             return []
         ids = tuple(items)
         closed: dict[str, list[GateKind]] = defaultdict(list)
-        for gate in view.select(Gate, item=ids, holds="finish", status="closed"):
+        gates = Query(Gate, {"item": ids, "holds": "finish", "status": "closed"})
+        view.fetch((gates, *verdict_queries(items.values())))
+        for gate in gates.rows(view):
             closed[gate.item].append(gate.kind)
         below = view.counts(Item, "parent", parent=ids, category=UNCLOSED)
         back = rejections(view, items.values())
@@ -115,12 +129,8 @@ class AwaitedWork:
     def list(self) -> list[Awaiting]:
         """Return what waits: first what was sent back, then what is to be handed in, then what is to be judged."""
         with self._context.reading() as view:
-            order = "priority,number"
-            begun = view.select(
-                Item, kind=_PARTS, category="active", blockers=0, order=order, limit=_LOOKED_AT
-            )
-            handed = view.select(Item, category="review", order="number", limit=_LOOKED_AT)
-            judged = view.select(Verdict, order="number desc", limit=_LOOKED_AT)
+            view.fetch(AWAITED)
+            begun, handed, judged = _BEGUN.rows(view), IN_REVIEW.rows(view), _JUDGED.rows(view)
             back = tuple({verdict.item for verdict in judged if verdict.decision == "reject"})
             sent = view.select(Item, id=back, category=("open", "active")) if back else []
             waiting = self._told(view, {item.id: item for item in (*sent, *begun, *handed)})
@@ -133,11 +143,11 @@ class AwaitedWork:
 
 def rejections(view: Reading, items: Iterable[Item]) -> dict[str, Verdict]:
     """Return the verdict that sent each item back, of those that were and are not handed in anew."""
-    some = {item.id: item for item in items if item.category in {"open", "active"}}
-    if not some:
-        return {}
+    some = {item.id: item for item in items}
     last = {
-        verdict.item: verdict for verdict in view.select(Verdict, item=tuple(some), order="number")
+        verdict.item: verdict
+        for query in verdict_queries(some.values())
+        for verdict in query.rows(view)
     }
     rejected = tuple(name for name, verdict in last.items() if verdict.decision == "reject")
     if not rejected:
@@ -146,6 +156,12 @@ def rejections(view: Reading, items: Iterable[Item]) -> dict[str, Verdict]:
     handed = {row.item: row for row in rows}
     verdicts = {name: rejection_of(some[name], last[name], handed.get(name)) for name in rejected}
     return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
+
+
+def verdict_queries(items: Iterable[Item]) -> list[Query[Verdict]]:
+    """Return what asks for the verdicts on those of some items that may have been sent back."""
+    ids = tuple(dict.fromkeys(item.id for item in items if item.category in {"open", "active"}))
+    return [Query(Verdict, {"item": ids}, "number")] if ids else []
 
 
 def rejected_before(item: str, commit: str) -> Conflict:

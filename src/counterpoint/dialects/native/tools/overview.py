@@ -8,21 +8,12 @@ claim it holds and the next call are never cut.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import Field
 
-from counterpoint.core.model.answers import (
-    Awaiting,
-    Continuation,
-    Facets,
-    Live,
-    ReadyItem,
-    Release,
-    State,
-)
-from counterpoint.core.model.sessions import Handoff
+from counterpoint.core.model.answers import Brief, Continuation, Facets, News, State
 from counterpoint.dialects.call import DATA, Call
 from counterpoint.dialects.continuing import (
     CONTINUE,
@@ -70,67 +61,34 @@ def brief(
 def briefing(call: Call, item: str, budget: int) -> dict[str, Json]:
     """Return the brief of an item, or of what the caller holds, in so many bytes; NotFound."""
     with call.core.one_moment():
-        seen = _look(call, item)
+        seen = call.core.briefs.load(item, make_ready_filter(call), _SHOWN)
         fixed = {**_caller(call, seen), "next_call": _next_call(call, seen)}
         sections = _sections(call, seen)
     return _cut(fixed, sections, budget)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BriefParts:
-    """What a brief is made of."""
-
-    state: State
-    facets: Facets | None
-    claims: tuple[dict[str, Json], ...]
-    handoff: Handoff | None
-    offers: Sequence[ReadyItem]
-    awaiting: Sequence[Awaiting]
-    begun: Sequence[Continuation]
-    released: Sequence[Release]
-    meanwhile: list[Json]
-
-
-def _look(call: Call, item: str) -> BriefParts:
-    overview = call.core.overview
-    live_claims = overview.held()
-    chosen = item or (live_claims[0].item.id if live_claims else call.core.caller.item)
-    return BriefParts(
-        state=overview.state(),
-        facets=overview.facets(chosen) if chosen else None,
-        claims=tuple(present_claim(live.claim) for live in live_claims),
-        handoff=overview.last_handoff(),
-        offers=call.core.ready.offers(make_ready_filter(call), _SHOWN),
-        awaiting=call.core.awaiting.list(),
-        begun=overview.to_continue(),
-        released=call.core.claims.freed(),
-        meanwhile=meanwhile(call, live_claims),
-    )
-
-
-def meanwhile(call: Call, live: Iterable[Live]) -> list[Json]:
+def meanwhile(news: Iterable[News]) -> list[Json]:
     """Return what others did with what the caller holds or held; claims that people freed stand apart, as `released`."""
-    news = [entry for entry in call.core.claims.news(live) if entry.kind != "released"]
-    return present_news(news, PHRASES)
+    return present_news((entry for entry in news if entry.kind != "released"), PHRASES)
 
 
-def _caller(call: Call, seen: BriefParts) -> dict[str, Json]:
+def _caller(call: Call, seen: Brief) -> dict[str, Json]:
     actor = call.core.caller.actor
     return sparse(
         project=seen.state.project.project,
         you=sparse(
             agent=clip(actor.name, _NAME), profile=clip(actor.profile, _NAME), session=actor.session
         ),
-        claims=list(seen.claims[:3]),
+        claims=list[Json]([present_claim(live.claim) for live in seen.held[:3]]),
         now=seen.state.now,
         ledger_ahead=asdict(seen.state.ahead) if seen.state.ahead else None,
     )
 
 
-def _next_call(call: Call, seen: BriefParts) -> dict[str, Json]:
+def _next_call(call: Call, seen: Brief) -> dict[str, Json]:
     """Return the call that goes on best from here; `…` stands for the caller's own words."""
     facets = seen.facets
-    tokens = {claim["item"]: claim["token"] for claim in seen.claims}
+    tokens = {live.item.id: live.claim.token for live in seen.held}
     if facets is not None and facets.item.id in tokens:
         return while_working(facets, tokens[facets.item.id])
     if session := _before(call, seen):
@@ -150,7 +108,7 @@ def _next_call(call: Call, seen: BriefParts) -> dict[str, Json]:
     return _for_free_hands(seen)
 
 
-def _before(call: Call, seen: BriefParts) -> str:
+def _before(call: Call, seen: Brief) -> str:
     """Return the session that the caller had before and has to take up; empty if there is none."""
     begun = [
         continuation.session
@@ -160,7 +118,7 @@ def _before(call: Call, seen: BriefParts) -> str:
     return begun[0].id if begun and begun[0].id != call.core.caller.actor.session else ""
 
 
-def _for_free_hands(seen: BriefParts) -> dict[str, Json]:
+def _for_free_hands(seen: Brief) -> dict[str, Json]:
     """Return what a caller can do who holds nothing and was given nothing."""
     if seen.offers:
         return next_call("next", claim=True)
@@ -180,11 +138,11 @@ Section = tuple[str, tuple[Json, ...]]
 """A name and its forms, the fullest first; after the last the section is left out."""
 
 
-def _sections(call: Call, seen: BriefParts) -> list[Section]:
+def _sections(call: Call, seen: Brief) -> list[Section]:
     """Return the sections of a brief, the most important first."""
     freed = [asdict(release) for release in seen.released]
     sections: list[Section] = [("released", _forms(list[Json](freed), _SHOWN, 1))]
-    sections += [(MEANWHILE, _forms(seen.meanwhile, _SHOWN, 1))]
+    sections += [(MEANWHILE, _forms(meanwhile(seen.news), _SHOWN, 1))]
     sections += [*_awaiting(seen), *_of_item(call, seen.facets), *_of_profile(call)]
     sections += _of_memory(call)
     if seen.handoff is not None:
@@ -193,21 +151,19 @@ def _sections(call: Call, seen: BriefParts) -> list[Section]:
     sections.append(("others_at_work", _forms(_others(call, seen.state), 10, 2)))
     blockers = [present_record(record) for record in seen.state.blockers]
     sections.append(("blockers", _forms(blockers, 10, 3)))
-    lacking = call.core.permitted.lacking_of([offer.item.id for offer in seen.offers])
     ready = [
         sparse(
             id=offer.item.id,
             title=clip(offer.item.title, _NAME),
-            checks=unallowed_of(lacking.get(offer.item.id)),
+            checks=unallowed_of(seen.lacking.get(offer.item.id)),
         )
         for offer in seen.offers
     ]
     sections.append(("ready", _forms(ready, _SHOWN, 2)))
-    decisions = [
-        present_record(record) for record in call.core.overview.recent("decision", limit=5)
-    ]
+    decisions = [present_record(record) for record in seen.decisions]
     sections.append(("decisions", _forms(decisions, 5, 2)))
-    sections.append(("learnings", _forms(_learnings(call, seen.facets), 5, 2)))
+    learnings = [present_record(record) for record in seen.learnings]
+    sections.append(("learnings", _forms(learnings, 5, 2)))
     review = [
         present_line(candidate.item, _NAME)
         for candidate in seen.awaiting
@@ -220,7 +176,7 @@ def _sections(call: Call, seen: BriefParts) -> list[Section]:
     return [(name, forms) for name, forms in sections if forms and forms[0]]
 
 
-def _awaiting(seen: BriefParts) -> list[Section]:
+def _awaiting(seen: Brief) -> list[Section]:
     """Return what was sent back, the caller's own first, and what is to be handed in."""
     own_first = sorted(seen.awaiting, key=lambda awaiting: not awaiting.is_mine)
     back = tuple(
@@ -300,16 +256,6 @@ def _of_memory(call: Call) -> list[Section]:
         for budget in (800, 200)
     ]
     return [("memory", tuple(forms))] if pages else []
-
-
-def _learnings(call: Call, facets: Facets | None) -> list[Json]:
-    """Return learnings that share words with the item's title, else the latest."""
-    overview = call.core.overview
-    if facets is None:
-        learnings = overview.recent("learning", limit=_SHOWN)
-    else:
-        learnings = overview.alike("learning", facets.item.title, limit=_SHOWN)
-    return [present_record(record) for record in learnings]
 
 
 def _forms(entries: list[Json], *counts: int) -> tuple[Json, ...]:
