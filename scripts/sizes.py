@@ -231,7 +231,8 @@ ROWS = (
     ("`cli/`", ("cli",)),
     ("`core/`", ("core",)),
     ("of it `model/` · `rules/` · `ledger/`", ("core/model", "core/rules", "core/ledger")),
-    ("of it `ports/` · `operations/` · coordinator", ("core/ports", "core/operations", "core/*")),
+    ("of it `ports/` · `operations/`", ("core/ports", "core/operations")),
+    ("of it `queries/` · coordinator", ("core/queries", "core/*")),
     ("`dialects/`, shared", ("dialects/*",)),
     (
         "`agentic/` · `colibri/` · `native/`",

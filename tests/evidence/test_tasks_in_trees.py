@@ -189,4 +189,4 @@ def test_a_tree_outside_of_the_project_is_refused(app: App, repo: Repo, path: st
         core.use(Workflows).begin_task(
             flow.id, phase.id, Draft(kind="task", title="work", body="aim"), tree=path
         )
-    assert core.items.list(ItemFilter(parent=phase.id), 0, 10) == []
+    assert core.overview.items(ItemFilter(parent=phase.id), 0, 10) == []

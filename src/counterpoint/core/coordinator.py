@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from counterpoint.core.operations.recording.context import Caller, Context, OpenUnit, Ports
 from counterpoint.core.operations.recording.unit import once, perform
@@ -23,14 +23,12 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.audit import LedgerAudit
     from counterpoint.core.operations.claims import Claims
     from counterpoint.core.operations.documents import Documents
-    from counterpoint.core.operations.feed import EntryFeed
     from counterpoint.core.operations.finding.embedding import Embedding
     from counterpoint.core.operations.gates import Gates
     from counterpoint.core.operations.items import Items
     from counterpoint.core.operations.journal import Journal
     from counterpoint.core.operations.memory import Memory, Notebooks
     from counterpoint.core.operations.models.asking import ModelVerbs
-    from counterpoint.core.operations.overview import Overview
     from counterpoint.core.operations.plan_updates import PlanUpdates
     from counterpoint.core.operations.plans import Plans
     from counterpoint.core.operations.presences import Presences
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.runs import Runs
     from counterpoint.core.operations.sessions import Sessions
     from counterpoint.core.operations.tasks import Tasks
-    from counterpoint.core.operations.trust.awaiting import AwaitedWork
     from counterpoint.core.operations.trust.erasing import Erasures
     from counterpoint.core.operations.trust.exports import Exports
     from counterpoint.core.operations.trust.joint_acts import JointActs
@@ -52,13 +49,111 @@ if TYPE_CHECKING:
     from counterpoint.core.operations.trust.witnessing import WitnessChecks
     from counterpoint.core.operations.trust.writers import Writers
     from counterpoint.core.operations.web import SearchVerbs
+    from counterpoint.core.queries.awaiting import AwaitedWork
     from counterpoint.core.queries.brief import Briefs
+    from counterpoint.core.queries.feed import EntryFeed
+    from counterpoint.core.queries.overview import Overview
 
 V = TypeVar("V")
 
 
+class _Group:
+    """A group of verbs, which becomes an attribute of the core that it was asked of."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, core: Core | None, _owner: type | None = None) -> object:
+        if core is None:
+            return self
+        module, _, name = self._path.rpartition(".")
+        verbs = getattr(import_module(f"counterpoint.core.{module}"), name)
+        return core.__dict__.setdefault(self._name, verbs(core.__dict__["_context"]))
+
+
+def _group(path: str) -> Any:
+    """Return the group of verbs of a class of the core, by its module and name."""
+    return _Group(path)
+
+
 class Core:
     """Every verb of the core, as one caller may use them."""
+
+    identities: Identities = _group("operations.access.Identities")
+    """Verbs for finding out who calls."""
+    presences: Presences = _group("operations.presences.Presences")
+    """Verbs with which a server tells of its connections."""
+    exports: Exports = _group("operations.trust.exports.Exports")
+    """Verbs for what other people's tools read."""
+    keys: Keys = _group("operations.trust.keys.Keys")
+    """Verbs for looking at the keys of people."""
+    people: People = _group("operations.trust.people.People")
+    """Verbs for the keys of people and what they sign."""
+    signing: LedgerSigning = _group("operations.trust.signing.LedgerSigning")
+    """Verbs for heads of the ledger that are signed."""
+    witnessing: WitnessChecks = _group("operations.trust.witnessing.WitnessChecks")
+    """Verbs for those who keep heads of the ledger elsewhere."""
+    witness_policies: WitnessPolicies = _group("operations.trust.witness_policy.WitnessPolicies")
+    """Verbs for the witnesses that must have signed."""
+    joint_acts: JointActs = _group("operations.trust.joint_acts.JointActs")
+    """Verbs for acts that several people sign."""
+    writers: Writers = _group("operations.trust.writers.Writers")
+    """Verbs for what connections and credentials sign."""
+    erasing: Erasures = _group("operations.trust.erasing.Erasures")
+    """Texts that are taken away for good."""
+    projects: Projects = _group("operations.projects.Projects")
+    """Verbs for the project itself."""
+    plan_updates: PlanUpdates = _group("operations.plan_updates.PlanUpdates")
+    """Verbs for plans that are given again."""
+    plans: Plans = _group("operations.plans.Plans")
+    """Verbs for whole trees of work."""
+    items: Items = _group("operations.items.Items")
+    """Verbs for single items and lists of them."""
+    ready: Ready = _group("operations.readiness.Ready")
+    """Verbs that find out what can be done."""
+    claims: Claims = _group("operations.claims.Claims")
+    """Verbs for taking up work."""
+    tasks: Tasks = _group("operations.tasks.Tasks")
+    """Verbs for the end of work."""
+    journal: Journal = _group("operations.journal.Journal")
+    """Verbs for records."""
+    reviews: Reviews = _group("operations.reviews.Reviews")
+    """Verbs for handing in and judging."""
+    awaiting: AwaitedWork = _group("queries.awaiting.AwaitedWork")
+    """What waits for a submission, a verdict or a repair."""
+    gates: Gates = _group("operations.gates.Gates")
+    """Verbs for checks."""
+    permitted: Permitted = _group("operations.trust.permitted.Permitted")
+    """Verbs for which commands may be run."""
+    sessions: Sessions = _group("operations.sessions.Sessions")
+    """Verbs for sessions."""
+    memory: Memory = _group("operations.memory.Memory")
+    """Verbs for remembered values."""
+    audit: LedgerAudit = _group("operations.audit.LedgerAudit")
+    """Verbs for proving."""
+    documents: Documents = _group("operations.documents.Documents")
+    """Verbs for documents that are kept to be found."""
+    embedding: Embedding = _group("operations.finding.embedding.Embedding")
+    """Verbs for what meaning is found by."""
+    notebooks: Notebooks = _group("operations.memory.Notebooks")
+    """Verbs for what roles remember."""
+    runs: Runs = _group("operations.runs.Runs")
+    """Verbs for runs of agents."""
+    searches: SearchVerbs = _group("operations.web.SearchVerbs")
+    """Verbs that search the web."""
+    models: ModelVerbs = _group("operations.models.asking.ModelVerbs")
+    """Verbs that ask models."""
+    feed: EntryFeed = _group("queries.feed.EntryFeed")
+    """Verbs for following the ledger."""
+    overview: Overview = _group("queries.overview.Overview")
+    """Verbs for looking at the whole."""
+    briefs: Briefs = _group("queries.brief.Briefs")
+    """Verbs that tell a caller where it is."""
+    tokens: Tokens = _group("operations.access.Tokens")
+    """Verbs for access from other machines."""
 
     def __init__(self, ports: Ports, caller: Caller, unit: OpenUnit | None = None) -> None:
         """Open the door for a caller, within the transaction of a call if it has one open."""
@@ -112,255 +207,3 @@ class Core:
             act(core)
 
         perform(self._context, run, dry_run=True)
-
-    @cached_property
-    def identities(self) -> Identities:
-        """Verbs for finding out who calls."""
-        from counterpoint.core.operations.access import Identities
-
-        return Identities(self._context)
-
-    @cached_property
-    def presences(self) -> Presences:
-        """Verbs with which a server tells of its connections."""
-        from counterpoint.core.operations.presences import Presences
-
-        return Presences(self._context)
-
-    @cached_property
-    def exports(self) -> Exports:
-        """Verbs for what other people's tools read."""
-        from counterpoint.core.operations.trust.exports import Exports
-
-        return Exports(self._context)
-
-    @cached_property
-    def keys(self) -> Keys:
-        """Verbs for looking at the keys of people."""
-        from counterpoint.core.operations.trust.keys import Keys
-
-        return Keys(self._context)
-
-    @cached_property
-    def people(self) -> People:
-        """Verbs for the keys of people and what they sign."""
-        from counterpoint.core.operations.trust.people import People
-
-        return People(self._context)
-
-    @cached_property
-    def signing(self) -> LedgerSigning:
-        """Verbs for heads of the ledger that are signed."""
-        from counterpoint.core.operations.trust.signing import LedgerSigning
-
-        return LedgerSigning(self._context)
-
-    @cached_property
-    def witnessing(self) -> WitnessChecks:
-        """Verbs for those who keep heads of the ledger elsewhere."""
-        from counterpoint.core.operations.trust.witnessing import WitnessChecks
-
-        return WitnessChecks(self._context)
-
-    @cached_property
-    def witness_policies(self) -> WitnessPolicies:
-        """Verbs for the witnesses that must have signed."""
-        from counterpoint.core.operations.trust.witness_policy import WitnessPolicies
-
-        return WitnessPolicies(self._context)
-
-    @cached_property
-    def joint_acts(self) -> JointActs:
-        """Verbs for acts that several people sign."""
-        from counterpoint.core.operations.trust.joint_acts import JointActs
-
-        return JointActs(self._context)
-
-    @cached_property
-    def writers(self) -> Writers:
-        """Verbs for what connections and credentials sign."""
-        from counterpoint.core.operations.trust.writers import Writers
-
-        return Writers(self._context)
-
-    @cached_property
-    def erasing(self) -> Erasures:
-        """Texts that are taken away for good."""
-        from counterpoint.core.operations.trust.erasing import Erasures
-
-        return Erasures(self._context)
-
-    @cached_property
-    def projects(self) -> Projects:
-        """Verbs for the project itself."""
-        from counterpoint.core.operations.projects import Projects
-
-        return Projects(self._context)
-
-    @cached_property
-    def plan_updates(self) -> PlanUpdates:
-        """Verbs for plans that are given again."""
-        from counterpoint.core.operations.plan_updates import PlanUpdates
-
-        return PlanUpdates(self._context)
-
-    @cached_property
-    def plans(self) -> Plans:
-        """Verbs for whole trees of work."""
-        from counterpoint.core.operations.plans import Plans
-
-        return Plans(self._context)
-
-    @cached_property
-    def items(self) -> Items:
-        """Verbs for single items and lists of them."""
-        from counterpoint.core.operations.items import Items
-
-        return Items(self._context)
-
-    @cached_property
-    def ready(self) -> Ready:
-        """Verbs that find out what can be done."""
-        from counterpoint.core.operations.readiness import Ready
-
-        return Ready(self._context)
-
-    @cached_property
-    def claims(self) -> Claims:
-        """Verbs for taking up work."""
-        from counterpoint.core.operations.claims import Claims
-
-        return Claims(self._context)
-
-    @cached_property
-    def tasks(self) -> Tasks:
-        """Verbs for the end of work."""
-        from counterpoint.core.operations.tasks import Tasks
-
-        return Tasks(self._context)
-
-    @cached_property
-    def journal(self) -> Journal:
-        """Verbs for records."""
-        from counterpoint.core.operations.journal import Journal
-
-        return Journal(self._context)
-
-    @cached_property
-    def reviews(self) -> Reviews:
-        """Verbs for handing in and judging."""
-        from counterpoint.core.operations.reviews import Reviews
-
-        return Reviews(self._context)
-
-    @cached_property
-    def awaiting(self) -> AwaitedWork:
-        """What waits for a submission, a verdict or a repair."""
-        from counterpoint.core.operations.trust.awaiting import AwaitedWork
-
-        return AwaitedWork(self._context)
-
-    @cached_property
-    def gates(self) -> Gates:
-        """Verbs for checks."""
-        from counterpoint.core.operations.gates import Gates
-
-        return Gates(self._context)
-
-    @cached_property
-    def permitted(self) -> Permitted:
-        """Verbs for which commands may be run."""
-        from counterpoint.core.operations.trust.permitted import Permitted
-
-        return Permitted(self._context)
-
-    @cached_property
-    def sessions(self) -> Sessions:
-        """Verbs for sessions."""
-        from counterpoint.core.operations.sessions import Sessions
-
-        return Sessions(self._context)
-
-    @cached_property
-    def memory(self) -> Memory:
-        """Verbs for remembered values."""
-        from counterpoint.core.operations.memory import Memory
-
-        return Memory(self._context)
-
-    @cached_property
-    def audit(self) -> LedgerAudit:
-        """Verbs for proving."""
-        from counterpoint.core.operations.audit import LedgerAudit
-
-        return LedgerAudit(self._context)
-
-    @cached_property
-    def documents(self) -> Documents:
-        """Verbs for documents that are kept to be found."""
-        from counterpoint.core.operations.documents import Documents
-
-        return Documents(self._context)
-
-    @cached_property
-    def embedding(self) -> Embedding:
-        """Verbs for what meaning is found by."""
-        from counterpoint.core.operations.finding.embedding import Embedding
-
-        return Embedding(self._context)
-
-    @cached_property
-    def notebooks(self) -> Notebooks:
-        """Verbs for what roles remember."""
-        from counterpoint.core.operations.memory import Notebooks
-
-        return Notebooks(self._context)
-
-    @cached_property
-    def runs(self) -> Runs:
-        """Verbs for runs of agents."""
-        from counterpoint.core.operations.runs import Runs
-
-        return Runs(self._context)
-
-    @cached_property
-    def searches(self) -> SearchVerbs:
-        """Verbs that search the web."""
-        from counterpoint.core.operations.web import SearchVerbs
-
-        return SearchVerbs(self._context)
-
-    @cached_property
-    def models(self) -> ModelVerbs:
-        """Verbs that ask models."""
-        from counterpoint.core.operations.models.asking import ModelVerbs
-
-        return ModelVerbs(self._context)
-
-    @cached_property
-    def feed(self) -> EntryFeed:
-        """Verbs for following the ledger."""
-        from counterpoint.core.operations.feed import EntryFeed
-
-        return EntryFeed(self._context)
-
-    @cached_property
-    def overview(self) -> Overview:
-        """Verbs for looking at the whole."""
-        from counterpoint.core.operations.overview import Overview
-
-        return Overview(self._context)
-
-    @cached_property
-    def briefs(self) -> Briefs:
-        """Verbs that tell a caller where it is."""
-        from counterpoint.core.queries.brief import Briefs
-
-        return Briefs(self._context)
-
-    @cached_property
-    def tokens(self) -> Tokens:
-        """Verbs for access from other machines."""
-        from counterpoint.core.operations.access import Tokens
-
-        return Tokens(self._context)

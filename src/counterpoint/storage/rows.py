@@ -11,9 +11,8 @@ a plan under way has put is found by nobody (statements.py); a writing hides the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
 from typing import Any, Final, cast
 
 from counterpoint.core.ledger.entry import is_digest
@@ -58,32 +57,9 @@ Tables = Mapping[str, type[Noun]]
 
 PAGE: Final = 1000
 """How many rows are read at once where all are wanted."""
-MOST_TOGETHER: Final = 12
+MOST_TOGETHER: Final = 15
 """Questions of one statement: apsw prepares a longer one anew each time."""
 _ALL: Final = 2**62
-
-
-Reader = Callable[[Row], Row]
-"""Returns the columns of one part of a statement that answers several selects."""
-_UNIONS: Final[dict[tuple[str, ...], tuple[str, tuple[Reader, ...]]]] = {}
-"""Such statements, by those that they are made of."""
-_MOST_UNIONS: Final = 512
-
-
-def _nothing(_row: Row) -> Row:
-    return ()
-
-
-def _make_union(
-    texts: tuple[str, ...], parts: Sequence[Selected]
-) -> tuple[str, tuple[Reader, ...]]:
-    if len(_UNIONS) >= _MOST_UNIONS:
-        _UNIONS.clear()
-    text, places = statements.union(parts)
-    return _UNIONS.setdefault(
-        texts,
-        (text, tuple([cast("Reader", itemgetter(*some)) if some else _nothing for some in places])),
-    )
 
 
 class StoreReading(VectorReading):
@@ -148,10 +124,17 @@ class StoreReading(VectorReading):
 
     def fetch(self, queries: Iterable[Query[Any]]) -> None:
         """Read what several queries ask in one statement, and know it from then on."""
-        known, parts = self._known, dict[Question, Selected]()
-        for query in queries:
-            part, question = self._question(query)
-            if question not in known.answers and not self._is_row_known(query):
+        parts: dict[Question, Selected] = {}
+        for noun, equal, order, after, limit, is_exists in queries:
+            shape, values = statements.shaped(noun, equal)
+            is_page, veiled = limit is not None, noun in self._veiled
+            part = statements.selected(noun, shape, order, bool(after), is_page, veiled, is_exists)
+            if after:
+                values += statements.after_values(noun, order, after)
+            if not is_exists:
+                values.append(_ALL if limit is None else limit)
+            question = part.text, (self.project, *values), self._known.writes.get(noun)
+            if question not in self._known.answers:
                 parts[question] = part
         questions = list(parts.items())
         for start in range(0, len(questions), MOST_TOGETHER):
@@ -161,49 +144,28 @@ class StoreReading(VectorReading):
                 self._fetch_together(some)
 
     def _fetch_together(self, questions: Sequence[tuple[Question, Selected]]) -> None:
-        texts = tuple([question[0] for question, _ in questions])
-        text, readers = _UNIONS.get(texts) or _make_union(texts, [part for _, part in questions])
-        values: list[Any] = []
-        for question, _ in questions:
-            values += question[1]
+        text, readers = statements.union(tuple([part for _, part in questions]))
+        values = [value for question, _ in questions for value in question[1]]
         rows = [list[Row]() for _ in questions]
         for row in self._link.execute(text, values).fetchall():
             index: int = row[0]
             rows[index].append(readers[index](row))
         for (question, part), some in zip(questions, rows, strict=True):
-            noun, entities = part.noun, list[Noun]()
-            if not part.is_exists:
-                entities = [noun_of(noun, row) for row in some]
-                if len(entities) <= MOST_FETCHED and (self._veiled or noun not in self._hides):
-                    self._keep_rows(part, question, entities)
-            self._known.keep_ahead(question, bool(some) if part.is_exists else entities)
+            if part.is_exists:
+                self._known.keep_ahead(question, bool(some))
+                continue
+            entities = [noun_of(part.noun, row) for row in some]
+            self._known.keep_ahead(question, entities)
+            if len(entities) <= MOST_FETCHED and (self._veiled or part.noun not in self._hides):
+                self._keep_rows(part, question[1], entities)
 
-    def _keep_rows(self, part: Selected, question: Question, entities: Sequence[Noun]) -> None:
+    def _keep_rows(self, part: Selected, bound: Sequence[Any], entities: Sequence[Noun]) -> None:
         key = statements.row_key(part.noun)
         for entity in entities:
-            cells = tuple([getattr(entity, name) for name in key])
-            self._known.keep((part.noun, cells), entity)
-        if not entities and [(name, -1) for name in sorted(key)] == list(part.shape):
-            cells_by_name = dict(zip(sorted(key), question[1][1:], strict=False))
-            self._known.keep((part.noun, tuple(cells_by_name[name] for name in key)), None)
-
-    def _is_row_known(self, query: Query[Any]) -> bool:
-        key = statements.row_key(query.noun)
-        if len(key) != len(query.equal) or not all(name in query.equal for name in key):
-            return False
-        return (query.noun, tuple([query.equal[name] for name in key])) in self._known.rows
-
-    def _question(self, query: Query[Any]) -> tuple[Selected, Question]:
-        noun, equal, order, after, limit, is_exists = query
-        shape, values = statements.shaped(noun, equal)
-        is_page, veiled = limit is not None, noun in self._veiled
-        part = statements.selected(noun, shape, order, bool(after), is_page, veiled, is_exists)
-        if after:
-            values += statements.after_values(noun, order, after)
-        if not is_exists:
-            values.append(_ALL if limit is None else limit)
-        bound = (self.project, *values)
-        return part, (part.text, bound, self._known.writes.get(noun))
+            self._known.keep((part.noun, tuple([getattr(entity, name) for name in key])), entity)
+        if not entities and dict(part.shape) == dict.fromkeys(key, -1):
+            cells_by_name = dict(zip(sorted(key), bound[1:], strict=False))
+            self._known.keep((part.noun, tuple([cells_by_name[name] for name in key])), None)
 
     def cells(self, noun: type[Noun], read: Names, **equal: Filter) -> list[tuple[Any, ...]]:
         """Return some columns, none of prose, of the rows whose columns equal the filters, by key."""

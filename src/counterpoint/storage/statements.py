@@ -18,10 +18,11 @@ once for a statement and not for each row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import count
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from counterpoint.core.model.catalogue import OF_PLANS
 from counterpoint.core.model.rows import Cell, Noun, columns
@@ -288,37 +289,42 @@ def _where(noun: type[Noun], shape: Shape, beyond: str = "", *, veiled: bool) ->
     return f" FROM {noun.table} AS t WHERE t.project = ?{_filtered(noun, shape)}{beyond}{veil}"
 
 
-def union(parts: Sequence[Selected]) -> tuple[str, tuple[tuple[int, ...], ...]]:
-    """Return the statement that answers several selects at once, and where the columns of each stand.
+Reader = Callable[[tuple[Any, ...]], tuple[Any, ...]]
+"""Returns the columns of one part of a statement that answers several questions."""
+
+
+@lru_cache(maxsize=512)
+def union(parts: tuple[Selected, ...]) -> tuple[str, tuple[Reader, ...]]:
+    """Return the statement that answers several questions at once, and what reads a row of each part.
 
     A row begins with the number of its part; behind it texts come before numbers, and what a part has not is NULL.
     """
-    sorts = [
-        [] if part.is_exists else [c.sort == "int" for c in columns(part.noun)] for part in parts
-    ]
+    sorts = [() if part.is_exists else _are_numbers(part.noun) for part in parts]
     texts = max(some.count(False) for some in sorts)
     numbers = max(some.count(True) for some in sorts)
+    # PostgreSQL takes the types of all parts from those of the first.
+    slots = ["CAST(NULL AS text)"] * texts + ["CAST(NULL AS bigint)"] * numbers
     selects: list[str] = []
-    places: list[tuple[int, ...]] = []
+    readers: list[Any] = []
     for index, (part, are_numbers) in enumerate(zip(parts, sorts, strict=True)):
-        # PostgreSQL takes the types of all parts from those of the first.
-        slots = ["NULL"] * (texts + numbers)
-        if not index:
-            slots = ["CAST(NULL AS text)"] * texts + ["CAST(NULL AS bigint)"] * numbers
         free = count(1), count(1 + texts)
-        places.append(tuple(next(free[is_number]) for is_number in are_numbers))
-        if part.is_exists:
-            rows = f" WHERE EXISTS (SELECT 1{part.rows})"
-        else:
-            answered = ", ".join(
-                f"{column} AS c{place}"
-                for column, place in zip(_answers(part.noun), places[-1], strict=True)
-            )
-            for place in places[-1]:
-                slots[place - 1] = f"q.c{place}"
-            rows = f" FROM (SELECT {answered}{part.rows}) AS q"
-        selects.append(f"SELECT {', '.join([str(index), *slots])}{rows}")
-    return " UNION ALL ".join(selects), tuple(places)
+        places = [next(free[is_number]) for is_number in are_numbers]
+        for place in places:
+            slots[place - 1] = f"q.c{place}"
+        rows = f"WHERE EXISTS (SELECT 1{part.rows})"
+        if not part.is_exists:
+            pairs = zip(_answers(part.noun), places, strict=True)
+            answered = ", ".join(f"{column} AS c{place}" for column, place in pairs)
+            rows = f"FROM (SELECT {answered}{part.rows}) AS q"
+        selects.append(f"SELECT {', '.join([str(index), *slots])} {rows}")
+        readers.append(itemgetter(*places) if places else tuple)
+        slots = ["NULL"] * (texts + numbers)
+    return " UNION ALL ".join(selects), tuple(readers)
+
+
+@cache
+def _are_numbers(noun: type[Noun]) -> tuple[bool, ...]:
+    return tuple(column.sort == "int" for column in columns(noun))
 
 
 def _sorted_by(ways: Ways, *, sorts: bool) -> str:

@@ -328,7 +328,7 @@ def test_a_first_answer_waits_for_nothing_that_it_does_not_need(ledger):
     script = [sys.executable, "-P", "-c", FIRST_CALL]
     done = subprocess.run(script, cwd=ledger, capture_output=True, check=True)
     loaded = json.loads(done.stdout)
-    assert "counterpoint.core.operations.overview" in loaded
+    assert "counterpoint.core.queries.overview" in loaded
     beneath = tuple(f"{name}." for name in NOT_NEEDED)
     assert [one for one in loaded if one in NOT_NEEDED or one.startswith(beneath)] == []
 

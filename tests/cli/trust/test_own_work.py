@@ -92,7 +92,7 @@ def foundry(agent: Agent) -> str:
 
 
 def _caulking(agent: Agent) -> str:
-    items = agent.core.items.list(ItemFilter(), 0, 1_000)
+    items = agent.core.overview.items(ItemFilter(), 0, 1_000)
     return [item.id for item in items if item.title == "Caulk it"][-1]
 
 

@@ -243,10 +243,9 @@ def test_places_stay_distinct_and_pages_follow_each_other(ada, ids):
 def test_lists_are_narrowed_and_paged_by_number(ada, ids):
     """Every filter, alone and with others; a label that nobody has lists nothing."""
     ada.items.edit(ids["C"], Edit(add_labels=("x",), assignee="bob"))
-    items = ada.items
 
     def titles(after: int = 0, limit: int = 50, **sought: str) -> list[str]:
-        return [item.title for item in items.list(ItemFilter(**sought), after, limit)]
+        return [item.title for item in ada.overview.items(ItemFilter(**sought), after, limit)]
 
     assert titles() == ["Plan", "One", "Two", "A", "B", "C", "D"]
     assert titles(after=2, limit=2) == ["Two", "A"]
@@ -255,7 +254,7 @@ def test_lists_are_narrowed_and_paged_by_number(ada, ids):
     assert titles(root=ids["Plan"], category="open", assignee="bob") == ["C"]
     assert titles(label="x") == ["C"]
     assert titles(label="y") == []
-    assert items.project() == ada.overview.find(Project)
+    assert ada.items.project() == ada.overview.find(Project)
 
 
 def test_what_is_not_there_is_not_found(ada):

@@ -323,7 +323,7 @@ def test_what_was_rejected_is_handed_in_again_only_if_it_changed(studio, ada, bo
     bob.reviews.review(ids["A"], YES)
     ada.reviews.submit(ids["One"], "out.md", "see")
     bob.reviews.review(ids["One"], Judgment(approves=False, reason="bad"))
-    for fix in ada.items.list(ItemFilter(parent=(ids["One"],), status=("open",)), 0, 9):
+    for fix in ada.overview.items(ItemFilter(parent=(ids["One"],), status=("open",)), 0, 9):
         ada.items.edit(fix.id, Edit(status="cancelled", reason="it stays"))
     fault = studio.refuses(Conflict, lambda: ada.reviews.submit(ids["One"], "out.md", "see"))
     assert "was rejected at the commit" in fault.message

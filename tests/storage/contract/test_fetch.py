@@ -12,7 +12,7 @@ from counterpoint.core.ports.store import Query, Reading, Store
 
 QUERIES: tuple[Query[Any], ...] = (
     Query(Item, {"kind": ("task", "issue"), "category": "open"}, "number desc", limit=2),
-    Query(Item, {"category": "open"}, "number", (1,), 3),
+    Query(Item, {"category": "open", "blockers": 0}, "priority,number", (2, 3), 3),
     Query(Record, {"kind": "blocker", "status": "open"}, "number"),
     Query(Gate, {"item": ("T-1", "T-2", "T-2")}),
     Query(Label, {}),

@@ -24,7 +24,7 @@ def named_filter(core: Core, name: str, option: str) -> str:
     try:
         return item_id(core, name)
     except NotFound:
-        roots = [root.id for root in core.items.list(ItemFilter(parent=""), 0, _SHOWN)]
+        roots = [root.id for root in core.overview.items(ItemFilter(parent=""), 0, _SHOWN)]
         raise unknown(option, name, roots, "ids such as") from None
 
 

@@ -137,7 +137,7 @@ def list_command(
     if not (context.out.json or with_closed or status or category):
         chosen = replace(chosen, category=UNCLOSED)
     after = core.items.get(cursor).number if cursor else 0
-    page = core.items.list(chosen, after, limit + 1)
+    page = core.overview.items(chosen, after, limit + 1)
     items, more = page[:limit], len(page) > limit
     if not items:
         refuse_unknown(core, option="--", status=status, label=label, assignee=assignee)
@@ -269,7 +269,7 @@ def _print_offers(
 
 def _waiting_items(core: Core, root: str) -> Iterator[tuple[Item, tuple[str, ...]]]:
     """Return the first open tasks that cannot be started, each with what is in its way."""
-    page = core.items.list(ItemFilter(category="open", root=root), 0, _LOOKED_AT)
+    page = core.overview.items(ItemFilter(category="open", root=root), 0, _LOOKED_AT)
     for item in [item for item in page if item.is_workable][:_WAITING]:
         yield item, core.ready.judge(item).reasons
 

@@ -137,8 +137,8 @@ def _offered(
     with _read(params) as core:
         pairs = list[tuple[str, str]]()
         if "item" in kinds:
-            first = core.items.list(ItemFilter(category=UNCLOSED), 0, _OFFERED)
-            closed = core.items.list(ItemFilter(category=CLOSED), 0, _OFFERED - len(first))
+            first = core.overview.items(ItemFilter(category=UNCLOSED), 0, _OFFERED)
+            closed = core.overview.items(ItemFilter(category=CLOSED), 0, _OFFERED - len(first))
             pairs += [(item.id, str(item.title)) for item in (*first, *closed)]
         if "session" in kinds:
             views = core.sessions.list(SessionFilter(), None, _LATEST)
@@ -199,7 +199,7 @@ def _titled(core: Core, name: str) -> list[Item]:
     """Return the items whose title begins so; the one whose title is just that, if there is one."""
     prefix, matches, after = " ".join(name.casefold().split()), list[Item](), 0
     while prefix and after < _MOST:
-        page = core.items.list(ItemFilter(), after, _PAGE)
+        page = core.overview.items(ItemFilter(), after, _PAGE)
         matches += [item for item in page if _folded(item).startswith(prefix)]
         if len(page) < _PAGE:
             break

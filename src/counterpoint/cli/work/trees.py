@@ -54,7 +54,7 @@ def _in_places(items: list[Item]) -> list[Item]:
 def _level(core: Core, parents: Sequence[str]) -> Iterator[Item]:
     after = 0
     while True:
-        page = core.items.list(ItemFilter(parent=tuple(parents)), after, _AT_ONCE)
+        page = core.overview.items(ItemFilter(parent=tuple(parents)), after, _AT_ONCE)
         yield from page
         if len(page) < _AT_ONCE:
             return

@@ -45,7 +45,7 @@ from counterpoint.core.operations.recording.authority import (
 )
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.connection_sessions import find_latest_session, seat_of
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unallowed import refuse_elsewhere, why_elsewhere
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
@@ -70,11 +70,8 @@ _BYTES = 32
 _PREFIXES: Final[dict[TokenKind, str]] = {"caller": "tok", "agent": "agt"}
 
 
-class Identities:
+class Identities(Verbs):
     """Verbs for finding out who calls."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def attest(self, peer: Peer, connected: Collection[str] = (), credential: str = "") -> Attested:
         """Return who stands behind the caller's connection, or why nothing attests anybody.
@@ -176,11 +173,8 @@ class Identities:
             return session, seat or session
 
 
-class Tokens:
+class Tokens(Verbs):
     """Verbs for what callers over the network and agents on this machine are given."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def draft(self, kind: TokenKind) -> DraftToken:
         """Return the id and the secret of a token that is still to be made."""

@@ -26,7 +26,7 @@ from counterpoint.core.model.trust.heads import QuorumReport, SignedHead
 from counterpoint.core.operations.auditing.comparing import compare
 from counterpoint.core.operations.auditing.whole import LedgerCheck
 from counterpoint.core.operations.journal import redactions, with_texts
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.trust.heads import no_key
 from counterpoint.core.operations.trust.signing import LedgerSigning
 from counterpoint.core.operations.trust.witness_policy import QuorumStatus, WitnessPolicies
@@ -53,11 +53,8 @@ class _QuorumLook(NamedTuple):
     faults: tuple[CounterpointError, ...] = ()
 
 
-class LedgerAudit:
+class LedgerAudit(Verbs):
     """Verbs for proving."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     @property
     def key(self) -> VerifierKey:

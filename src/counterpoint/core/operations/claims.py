@@ -40,7 +40,7 @@ from counterpoint.core.operations.recording.connection_sessions import (
     may_have,
     take_parts,
 )
-from counterpoint.core.operations.recording.context import Caller, Context
+from counterpoint.core.operations.recording.context import Caller, Verbs
 from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.handover import (
     GIVEN_UP,
@@ -77,11 +77,8 @@ from counterpoint.kernel.errors import (
 )
 
 
-class Claims:
+class Claims(Verbs):
     """Verbs for taking and giving back."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def start(
         self,

@@ -18,7 +18,7 @@ from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Area, Gate, Item, Project
 from counterpoint.core.operations.claims import prove_claim, refuse_strangers, refuse_uncounted
 from counterpoint.core.operations.recording.change import Change, mask_row, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import settle
 from counterpoint.core.operations.recording.unallowed import refuse_untrusted, way_to_run
@@ -68,11 +68,8 @@ class _Signed:
     losses: int
 
 
-class Gates:
+class Gates(Verbs):
     """Verbs for checks."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def verify(self, check: Check, token: int | None = None, watch: Watch | None = None) -> Checked:
         """Run commands and keep a signed receipt of each; a gate's own command moves the gate.

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
-from counterpoint.core.model.filters import Edit, ItemFilter
+from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.rows import Prose, Proses, shared_fields
 from counterpoint.core.model.work import Area, Criterion, Gate, Item, Project
 from counterpoint.core.operations.claims import refuse_held
 from counterpoint.core.operations.closing.ending import Ender, carry_on, drop, may_thin
 from counterpoint.core.operations.gates import refuse_stale_word
-from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.contributions import carry_marks, inherit, relax
 from counterpoint.core.operations.recording.facets import (
     attributes_of,
@@ -61,11 +59,8 @@ _MOVES = frozenset({"status", "parent", "position"})
 """Fields that change with all that follows from it: everything else is put as it is asked for."""
 
 
-class Items:
+class Items(Verbs):
     """Verbs for single items and lists of them."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def get(self, item: str) -> Item:
         """Return an item; NotFound."""
@@ -101,12 +96,6 @@ class Items:
         """Return the values that are kept with an item, by name; a redacted one is its mark."""
         with self._context.reading() as view:
             return attributes_of(view, item)
-
-    def list(self, criteria: ItemFilter, after: int, limit: int) -> list[Item]:
-        """Return items by number, beyond a number."""
-        with self._context.reading() as view:
-            views = ItemReader(view).find(criteria, after=(after,), size=limit)
-            return [item_view.item for item_view in islice(views, limit)]
 
     def edit(self, item: str, edit: Edit) -> Item:
         """Change an item as told, all of it or nothing.

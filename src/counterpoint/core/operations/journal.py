@@ -20,7 +20,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.claims import refuse_strangers
 from counterpoint.core.operations.recording.authority import caller_authority
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.contributions import selves
 from counterpoint.core.operations.recording.links import release, shift
 from counterpoint.core.operations.recording.unit import recording
@@ -36,11 +36,8 @@ _MADE = (".recorded", "brief.created", "project.opened")
 """Actions that make one thing with a title."""
 
 
-class Journal:
+class Journal(Verbs):
     """Verbs for records, and for taking texts away."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def append(self, note: Note, token: int | None = None) -> Record:
         """Write a record down; a blocker stands in its item's way until it is resolved.

@@ -20,7 +20,7 @@ from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.notebooks import Page, PageSelection, check, select_pages
@@ -34,11 +34,8 @@ VALUE_LIMIT = 64_000
 """Bytes of JSON text that one value may have."""
 
 
-class Memory:
+class Memory(Verbs):
     """Verbs for remembered values."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def get(self, scope: str, name: str) -> StateEntry:
         """Return a value; NotFound."""
@@ -172,11 +169,8 @@ CATEGORY: Final = "notebook"
 _GONE: Final = ""
 
 
-class Notebooks:
+class Notebooks(Verbs):
     """Verbs for what roles remember."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def write(
         self,

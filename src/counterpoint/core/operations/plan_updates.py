@@ -41,7 +41,7 @@ from counterpoint.core.operations.planning.putting import (
 from counterpoint.core.operations.plans import judge_draft
 from counterpoint.core.operations.readiness import ready_among
 from counterpoint.core.operations.recording.authority import authority_of
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.links import shift
@@ -100,11 +100,8 @@ def _names_of(view: Reading, items: Sequence[str]) -> dict[str, str]:
     return names
 
 
-class PlanUpdates:
+class PlanUpdates(Verbs):
     """Verbs for plans that are given again."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def apply(
         self, draft: Draft, parent: str = "", *, prune: bool = False, dry_run: bool = False

@@ -18,7 +18,7 @@ from counterpoint.core.operations.planning.putting import (
 )
 from counterpoint.core.operations.planning.staging import SLICE, Stager, may_stage, tidy
 from counterpoint.core.operations.readiness import ready_among
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.contributions import relaxed_by
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import close_when_done
@@ -32,11 +32,8 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
 
-class Plans:
+class Plans(Verbs):
     """Verbs for whole trees of work."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def read(self, text: str) -> Draft:
         """Return the draft of a Markdown plan; MalformedDocument names every line that is at fault, also if others are."""

@@ -9,18 +9,15 @@ from __future__ import annotations
 from typing import Final
 
 from counterpoint.core.model.sessions import Session
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.kernel.clock import later
 
 _KEPT_SECONDS: Final = 30 * 86_400.0
 """How long a row is kept after the end of its connection."""
 
 
-class Presences:
+class Presences(Verbs):
     """Verbs with which a server tells of its connections."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def renew(self, seat: str) -> None:
         """Write that a connection is open which came again with a session that has written before."""

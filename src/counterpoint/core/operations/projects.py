@@ -20,7 +20,7 @@ from counterpoint.core.operations.recording.authority import (
     refuse_unsigned_act,
 )
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.operations.recording.forks import find_cut_off
 from counterpoint.core.operations.recording.unallowed import why_elsewhere, why_not_trusted
@@ -38,11 +38,8 @@ REPOSITORY: Final = "repository"
 _PREFIX_LENGTH = 12
 
 
-class Projects:
+class Projects(Verbs):
     """Verbs for the project itself, and the roles that agents have in it."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def find(self) -> Project | None:
         """Return the context's project, if it was opened."""

@@ -14,7 +14,7 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Area, Dependency, Gate, Item, Label
-from counterpoint.core.operations.recording.context import Caller, Context
+from counterpoint.core.operations.recording.context import Caller, Verbs
 from counterpoint.core.operations.recording.contributions import PROJECT, relaxed_by
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.holders import Holders
@@ -32,11 +32,8 @@ _FIRST_JUDGED = 5
 """Most callers want the first few."""
 
 
-class Ready:
+class Ready(Verbs):
     """Verbs that find out what can be done."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def offers(
         self,

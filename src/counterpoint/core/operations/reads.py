@@ -16,7 +16,7 @@ from counterpoint.core.operations.recording.authority import (
     refuse_agent,
     refuse_agents_of_all,
 )
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.reads import ReadHead, ReadPolicy
@@ -47,12 +47,8 @@ class Gap(NamedTuple):
     since: str
 
 
-class Reads:
+class Reads(Verbs):
     """Verbs for the records of reads."""
-
-    def __init__(self, context: Context) -> None:
-        """Work for one caller."""
-        self._context = context
 
     def policy(self) -> ReadPolicy:
         """Return whether reads are to be recorded."""

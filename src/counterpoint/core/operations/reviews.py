@@ -32,7 +32,7 @@ from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import has_open_children, refuse_open_children
 from counterpoint.core.operations.recording.authority import without_signature
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.contributions import (
     contribute,
     mark_relaxed,
@@ -47,7 +47,7 @@ from counterpoint.core.operations.recording.moves import (
     settle,
 )
 from counterpoint.core.operations.recording.unit import recording, transaction
-from counterpoint.core.operations.trust.awaiting import rejected_before, rejections
+from counterpoint.core.operations.rejections import rejected_before, rejections
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.drafting import TITLE_LIMIT
 from counterpoint.core.rules.evidence import files_text
@@ -68,11 +68,8 @@ _ACTIONS: Final[dict[str, str]] = {"artifact": "item", "phase": "phase", "branch
 """What the entry of a verdict is named after."""
 
 
-class Reviews:
+class Reviews(Verbs):
     """Verbs for handing in and judging."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def submissions(self, item: str, of: SubmissionKind, limit: int = 20) -> list[Submission]:
         """Return what was handed in of an item, the latest first."""

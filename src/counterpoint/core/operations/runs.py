@@ -27,7 +27,7 @@ from counterpoint.core.model.runs import (
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.core.rules.claims import principal_id_of
@@ -50,11 +50,8 @@ _SESSIONS: Final = 20
 """How many sessions of one agent are looked at for one that a hook may write in."""
 
 
-class Runs:
+class Runs(Verbs):
     """Verbs for runs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def ingest(self, lines: Iterable[str], order: RunOrder) -> Ingested:
         """Take the stream of a run in, behind what is there of it; lines that are no events are told.

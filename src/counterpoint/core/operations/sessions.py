@@ -41,7 +41,7 @@ from counterpoint.core.operations.recording.connection_sessions import (
     may_have,
     take_parts,
 )
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.handover import close, leave, refuse_loss, take_over
 from counterpoint.core.operations.recording.unit import recording, transaction
@@ -60,11 +60,8 @@ Ended = Literal["completed", "failed", "handed_off"]
 _CHUNK: Final = 100
 
 
-class Sessions:
+class Sessions(Verbs):
     """Verbs for sessions."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def get(self, session: str) -> SessionView:
         """Return a session; NotFound."""

@@ -21,7 +21,7 @@ from counterpoint.core.operations.claims import prove_claim
 from counterpoint.core.operations.gates import PassedChecks, passed_checks, refuse_stale
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.contributions import contribute
 from counterpoint.core.operations.recording.moves import (
     give_back,
@@ -33,7 +33,7 @@ from counterpoint.core.operations.recording.moves import (
 from counterpoint.core.operations.recording.shared_tree import compare_shared
 from counterpoint.core.operations.recording.unallowed import find_trusted
 from counterpoint.core.operations.recording.unit import recording
-from counterpoint.core.operations.trust.awaiting import rejected_before, rejections
+from counterpoint.core.operations.rejections import rejected_before, rejections
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.evidence import (
     drop_path,
@@ -69,11 +69,8 @@ class FinishBasis:
     apart: tuple[Apart, ...] = ()
 
 
-class Tasks:
+class Tasks(Verbs):
     """Verbs for the end of work."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def finish(
         self,

@@ -34,7 +34,7 @@ from counterpoint.core.operations.models.spending import (
     set_aside,
 )
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.ports.circuits import rest_reason
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
@@ -47,11 +47,8 @@ from counterpoint.kernel.errors import Forbidden, InvalidInput, NotFound, NotTru
 LIMITS = PageLimits()
 
 
-class PageVerbs:
+class PageVerbs(Verbs):
     """Verbs that fetch pages."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def may_fetch(self) -> bool:
         """Return whether any page may be fetched; NotTrusted, MalformedDocument."""
@@ -103,11 +100,8 @@ Found = Callable[[Change, SearchAnswer], None]
 """Writes what was found, in the transaction of its use."""
 
 
-class SearchVerbs:
+class SearchVerbs(Verbs):
     """Verbs that search the web."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def searchers(self) -> tuple[Searcher, ...]:
         """Return everybody who is known, those first who are asked first, with why they cannot be asked; MalformedDocument."""

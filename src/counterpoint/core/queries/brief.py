@@ -7,20 +7,18 @@ from itertools import chain
 from counterpoint.core.model.answers import Brief
 from counterpoint.core.model.filters import ReadyFilter
 from counterpoint.core.operations.claims import Claims
-from counterpoint.core.operations.overview import STATE, Overview, recent_query
 from counterpoint.core.operations.readiness import Ready, first_queries
 from counterpoint.core.operations.recording.connection_sessions import caller_queries
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
+from counterpoint.core.operations.recording.contributions import relaxed_query
 from counterpoint.core.operations.recording.handover import DROPPED
-from counterpoint.core.operations.trust.awaiting import AWAITED, AwaitedWork
 from counterpoint.core.operations.trust.permitted import Permitted
+from counterpoint.core.queries.awaiting import AWAITED, AwaitedWork
+from counterpoint.core.queries.overview import STATE, Overview, recent_query
 
 
-class Briefs:
+class Briefs(Verbs):
     """Verbs that tell a caller where it is."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def load(self, item: str, ready_filter: ReadyFilter, limit: int) -> Brief:
         """Return the parts of a brief about an item, or what the caller holds; NotFound. limit: of offers and records."""
@@ -34,7 +32,7 @@ class Briefs:
                     caller_queries(context.caller),
                     first_queries(ready_filter),
                     AWAITED,
-                    (DROPPED, decisions),
+                    (DROPPED, relaxed_query(context.caller), decisions),
                 )
             )
             held = overview.held()

@@ -25,11 +25,11 @@ CANCEL, REOPEN = Edit(status="cancelled", reason="no"), Edit(status="open", reas
 
 def states(core: Core) -> dict[str, str]:
     """Return the state of each item by its title."""
-    return {item.title: item.status for item in core.items.list(ItemFilter(), 0, 1_000)}
+    return {item.title: item.status for item in core.overview.items(ItemFilter(), 0, 1_000)}
 
 
 def ids(core: Core) -> dict[str, str]:
-    return {item.title: item.id for item in core.items.list(ItemFilter(), 0, 1_000)}
+    return {item.title: item.id for item in core.overview.items(ItemFilter(), 0, 1_000)}
 
 
 @pytest.fixture

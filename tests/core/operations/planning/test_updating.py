@@ -25,7 +25,7 @@ PLAN = """# P
 
 def item_of(core: Core, title: str) -> str:
     """Answer the id of the item of a title."""
-    return next(i.id for i in core.items.list(ItemFilter(), 0, 99) if i.title == title)
+    return next(i.id for i in core.overview.items(ItemFilter(), 0, 99) if i.title == title)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Final
 
 from counterpoint.core.operations.finding.embedders import embedder_of
 from counterpoint.core.operations.finding.hits import Searches
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.kernel.errors import CounterpointError
 
 SLICE: Final = 128
@@ -22,12 +22,8 @@ _BEFORE: Final = 2_048
 """How many a command embeds before it searches."""
 
 
-class Embedding:
+class Embedding(Verbs):
     """Verbs for what meaning is found by."""
-
-    def __init__(self, context: Context) -> None:
-        """Work at a context."""
-        self._context = context
 
     @property
     def has_searches(self) -> bool:

@@ -21,7 +21,7 @@ from counterpoint.core.model.work import (
     Project,
 )
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import item_named, value_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.planning.foreign import SettledWork
@@ -212,11 +212,8 @@ _EXPORTED_AT_ONCE = 500
 TOOL = "counterpoint"
 
 
-class ForeignExports:
+class ForeignExports(Verbs):
     """Verbs for work that goes to other programs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def work(self, name: str = "") -> ForeignWork:
         """Return all work, or that below an item (itself, if nothing is below it); NotFound."""

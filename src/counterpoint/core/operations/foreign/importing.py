@@ -29,7 +29,7 @@ from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plan_updates import ask_for
 from counterpoint.core.operations.plans import Plans
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import attributes_of
 from counterpoint.core.operations.recording.unit import transaction
 from counterpoint.core.rules.planning.attributes import command_line
@@ -62,11 +62,8 @@ Progress = Callable[[int], None]
 Aliases = Mapping[str, Sequence[tuple[str, str]]]
 
 
-class ForeignImports:
+class ForeignImports(Verbs):
     """Verbs for work of other programs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def look(self, work: ForeignWork, source: Source) -> Arrival:
         """Return what `bring` would do; the same refusals, nothing written."""

@@ -29,7 +29,7 @@ from counterpoint.core.operations.models.spending import (
     refuse_early,
     set_aside,
 )
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unallowed import find_trusted
 from counterpoint.core.operations.trust.derived_keys import DerivedKeys
 from counterpoint.core.ports.circuits import rest_reason
@@ -70,11 +70,8 @@ class _Order:
     name: str
 
 
-class ModelVerbs:
+class ModelVerbs(Verbs):
     """Verbs that ask models."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def providers(self) -> tuple[Provider, ...]:
         """Return every provider that is known, with why it cannot be asked; MalformedDocument."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -12,7 +12,6 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.authority import caller_authority
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller, Context
-from counterpoint.core.operations.recording.contributions import relaxed_query
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.holders import LIVE_CLAIMS, absences_of
 from counterpoint.core.ports.store import Filter, Query, Reading
@@ -180,31 +179,21 @@ def _claims_query(session: str) -> Query[Claim]:
 
 
 def _opened_query(caller: Caller) -> Query[Session]:
-    return Query(
-        Session,
-        {
-            "capability": caller.capability,
-            "status": ("active", "paused"),
-            "purpose": ("work", "audit"),
-        },
-        "entered desc,id desc",
-        limit=_OPENED,
-    )
+    equal: dict[str, Filter] = {"status": ("active", "paused"), "purpose": ("work", "audit")}
+    equal["capability"] = caller.capability
+    return Query(Session, equal, "entered desc,id desc", limit=_OPENED)
 
 
 def last_written_queries(session: str) -> tuple[Query[Record], Query[Handoff]]:
     """Return what asks for the last record and the last handoff of a session."""
-    of_session: Mapping[str, Filter] = {"session": session}
-    return (
-        Query(Record, of_session, "number desc", limit=1),
-        Query(Handoff, of_session, "number desc", limit=1),
-    )
+    equal, order = {"session": session}, "number desc"
+    return Query(Record, equal, order, limit=1), Query(Handoff, equal, order, limit=1)
 
 
 def caller_queries(caller: Caller) -> list[Query[Any]]:
-    """Return what is asked to tell a caller what it holds, what it can go on with and what it has relaxed."""
+    """Return what is asked to tell a caller what it holds and what it can go on with."""
     session = caller.actor.session
-    queries: list[Query[Any]] = [LIVE_CLAIMS, FIRST_CLAIMS, _LAST_HANDOFF, relaxed_query(caller)]
+    queries: list[Query[Any]] = [LIVE_CLAIMS, FIRST_CLAIMS, _LAST_HANDOFF]
     if session and not caller.is_shared:
         queries += [Query(Session, {"id": session}, limit=1), _claims_query(session)]
         queries += last_written_queries(session)

@@ -240,3 +240,11 @@ class Context:
                 yield
             finally:
                 self._view = None
+
+
+class Verbs:
+    """A group of verbs, which work at the context of one call."""
+
+    def __init__(self, context: Context) -> None:
+        """Work for one caller."""
+        self._context = context

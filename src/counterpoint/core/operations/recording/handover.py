@@ -32,7 +32,7 @@ from counterpoint.core.operations.recording.context import Caller, Context
 from counterpoint.core.operations.recording.contributions import note_part
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.operations.recording.moves import bump_version, give_back
-from counterpoint.core.ports.store import Query, Reading
+from counterpoint.core.ports.store import Filter, Query, Reading
 from counterpoint.core.rules.claims import holder_of
 from counterpoint.core.rules.evidence import files_text
 from counterpoint.core.rules.readiness import LEFT_OUT
@@ -252,12 +252,8 @@ _LAST_ENTRIES: Final = 5
 """How many of the last entries of a kind, or of an item, are looked at."""
 _LAST_ITEMS: Final = 20
 """How many of the items that were given up last are looked at."""
-DROPPED: Final = Query(
-    Item,
-    {"kind": ("task", "issue"), "category": "dropped"},
-    "updated_at desc",
-    limit=_LAST_ITEMS,
-)
+_DROPPED: Final[Mapping[str, Filter]] = {"kind": ("task", "issue"), "category": "dropped"}
+DROPPED: Final = Query(Item, _DROPPED, "updated_at desc", limit=_LAST_ITEMS)
 """Asks which items were given up last."""
 _FIELDS: Final = {
     "title": "title",

@@ -20,7 +20,7 @@ from counterpoint.core.model.rows import Cell, Noun, columns
 from counterpoint.core.model.trust.erasures import ANYWHERE, Erasure, ErasureState
 from counterpoint.core.operations.recording.authority import refuse_agent
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Caller, Context
+from counterpoint.core.operations.recording.context import Caller, Context, Verbs
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.trust.targets import Targets
 from counterpoint.core.ports.store import Reading
@@ -51,11 +51,8 @@ class ErasedTexts:
     replies: int = 0
 
 
-class Erasures:
+class Erasures(Verbs):
     """Verbs for taking texts away; only a person may."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def proposed_row(self, noun: type[Noun], *key: Cell) -> ProposedAct:
         """Return what taking the texts of a row away would decide, for a person to sign; NotFound."""

@@ -14,7 +14,7 @@ from counterpoint.core.model.journal import Receipt, Verdict
 from counterpoint.core.model.trust.heads import SignedHead
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.forks import refuse_fork
 from counterpoint.core.operations.trust.heads import open_checkpoint
 from counterpoint.core.operations.trust.signing import LedgerSigning
@@ -27,11 +27,8 @@ from counterpoint.kernel.errors import CounterpointError, ForkRefused, NotFound,
 Format = Literal["in-toto", "agent-receipt"]
 
 
-class Exports:
+class Exports(Verbs):
     """Verbs for what other people's tools read."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def receipt(self, name: str, form: Format) -> Json:
         """Return a receipt as a signed in-toto statement or as an Agent Receipt; NotFound, QuorumMissing."""

@@ -24,7 +24,7 @@ from counterpoint.core.ledger.people.joint import (
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.operations.recording.authority import caller_authority, refuse_unsigned_act
 from counterpoint.core.operations.recording.confirming import joint_of
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json
@@ -35,11 +35,8 @@ _LASTS: Final = timedelta(days=14)
 _ACT: Final = "say how many people must sign"
 
 
-class JointActs:
+class JointActs(Verbs):
     """Verbs for acts that several people sign."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def state(self) -> Joint:
         """Return how many people must sign, and what waits for them."""

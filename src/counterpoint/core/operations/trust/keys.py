@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from counterpoint.core.model.identity import Key
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.kernel.errors import NotFound
 
 
-class Keys:
+class Keys(Verbs):
     """Verbs for looking at the keys of people."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def list(self) -> list[Key]:
         """Return every key that was ever enrolled, the oldest first."""

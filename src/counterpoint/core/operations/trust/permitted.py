@@ -8,7 +8,7 @@ from typing import Final
 
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Gate, Item
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unallowed import (
     find_unallowed,
     find_unallowed_checks,
@@ -19,11 +19,8 @@ _LOOKED_AT: Final = 1_000
 """Checks that are looked at for commands that nobody has let be run."""
 
 
-class Permitted:
+class Permitted(Verbs):
     """Verbs for which commands may be run, asked before anybody needs them."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def lacking(self, commands: Iterable[Sequence[str]]) -> Lacking:
         """Return which commands would not be run now, and why; nothing is raised."""

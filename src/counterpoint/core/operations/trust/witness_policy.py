@@ -30,7 +30,7 @@ from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.trust.heads import SignedHead
 from counterpoint.core.model.work import Project
 from counterpoint.core.operations.recording.authority import caller_authority, refuse_unsigned_act
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.forks import refuse_fork
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.trust.heads import list_named_keys, open_head
@@ -72,11 +72,8 @@ class QuorumStatus:
         return quorum_fault(self.policy, self.signers, self.size, _ASK)
 
 
-class WitnessPolicies:
+class WitnessPolicies(Verbs):
     """Verbs for the witnesses that must have signed."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def current(self) -> WitnessPolicy:
         """Return what is asked of witnesses now."""

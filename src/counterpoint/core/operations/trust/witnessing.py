@@ -23,7 +23,7 @@ from counterpoint.core.ledger.merkle import consistency_proof
 from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.trust.heads import SignedHead, Witnessed, WitnessedHead
 from counterpoint.core.model.work import Project
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.forks import last_epoch, refuse_fork
 from counterpoint.core.operations.trust.heads import (
     describe_unaccounted,
@@ -61,11 +61,8 @@ class WitnessComparison:
             self.remarks.append(message)
 
 
-class WitnessChecks:
+class WitnessChecks(Verbs):
     """Verbs for those who keep heads elsewhere."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def tell(self) -> WitnessComparison:
         """Give the head that was signed last to every witness that has an older one.

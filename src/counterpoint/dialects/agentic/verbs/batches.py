@@ -17,7 +17,7 @@ from counterpoint.core.model.models import Message
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import mask_row
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.rules.models.providers import BYTES_A_TOKEN
@@ -47,11 +47,8 @@ _SAID: Final = (
 _NAME: Final = expression(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-class BatchFiles:
+class BatchFiles(Verbs):
     """Verbs for batches that lie beside the code."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def take_in(self, batch: str) -> None:
         """Make briefs of the articles that have none in the batch yet; InvalidInput, Conflict for slugs of other briefs."""

@@ -11,7 +11,7 @@ from counterpoint.core.model.lifecycles import CLOSED
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import TITLE_LIMIT, Item
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter
 from counterpoint.core.rules.wording import first_line
@@ -32,11 +32,8 @@ from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import Conflict, StaleVersion
 
 
-class Briefs:
+class Briefs(Verbs):
     """Verbs for briefs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def create(self, request: BriefRequest) -> Brief:
         """Make a brief; Conflict if its slug is taken, NotFound for its item, InvalidInput.

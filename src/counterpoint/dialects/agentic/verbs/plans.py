@@ -13,11 +13,10 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.work import Alias, Criterion, Item
 from counterpoint.core.operations.closing.part_status import skip_below
-from counterpoint.core.operations.overview import ItemReader, Part
 from counterpoint.core.operations.planning.staging import is_large
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import (
     attribute_object,
     item_named,
@@ -27,6 +26,7 @@ from counterpoint.core.operations.recording.facets import (
 from counterpoint.core.operations.recording.moves import bump_version, move
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.queries.overview import ItemReader, Part
 from counterpoint.dialects.agentic.nouns import ARCHIVED, PAUSED, PRUNED, SLUG, PlanStanding
 from counterpoint.dialects.agentic.rules.progress import plan_standing
 from counterpoint.kernel.canonical import Json
@@ -140,11 +140,8 @@ _STATES: Final[dict[PlanStanding, str]] = {
 }
 
 
-class Planning:
+class Planning(Verbs):
     """Verbs for plans."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def open(self, draft: Draft, slug: str = "", *, start: bool = False) -> ItemView:
         """Make a plan under a slug: the wanted one, or one of chance that tells nothing of its title.

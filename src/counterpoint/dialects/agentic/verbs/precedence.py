@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Session
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.dialects.agentic.rules import precedence
 from counterpoint.dialects.agentic.rules.precedence import CallHistory, ToolOrder
 from counterpoint.kernel.canonical import Json
@@ -18,11 +18,8 @@ Exists = Callable[[str, str], bool]
 _TOOL = "tool "
 
 
-class Precedence:
+class Precedence(Verbs):
     """Verbs for what has to come first; without a table they ask nothing and count nothing."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def check(
         self, tool: str, arguments: Mapping[str, Json], exists: Exists, *, session: str = ""

@@ -21,7 +21,7 @@ from counterpoint.core.model.trust.erasures import Erasure
 from counterpoint.core.model.work import Alias, Attribute, Item, Label
 from counterpoint.core.operations.recording.authority import refuse_agent
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import attribute_object, relabel
 from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import recording
@@ -35,11 +35,8 @@ from counterpoint.kernel.errors import StaleVersion
 _DAY: Final = 86_400
 
 
-class Pruning:
+class Pruning(Verbs):
     """Operations on plans that were archived long ago."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def look(self, days: int = RETENTION_DAYS) -> list[Pruned]:
         """Return the plans that were archived more than so many days ago, and their texts; by age."""

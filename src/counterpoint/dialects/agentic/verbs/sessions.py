@@ -10,7 +10,7 @@ from counterpoint.core.model.filters import Handover
 from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.sessions import Handoff, Session, SessionOpening, SessionView
 from counterpoint.core.operations.recording.connection_sessions import last_handoff
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.sessions import Sessions, end_with, view_of
 from counterpoint.core.ports.store import Reading
@@ -25,11 +25,8 @@ _AGENT_TYPE: Final = "agent_type"
 _CONTEXT: Final = "context"
 
 
-class PlanSessions:
+class PlanSessions(Verbs):
     """Verbs for sessions about plans."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def open(
         self, agent_type: str, item: str = "", context: Mapping[str, Json] | None = None

@@ -30,12 +30,12 @@ from counterpoint.core.operations.closing.part_status import (
 )
 from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.journal import Journal
-from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import set_attributes
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.queries.overview import ItemReader
 from counterpoint.core.rules.readiness import part_state
 from counterpoint.dialects.agentic.nouns import NOTES, REASON, MovedStep
 from counterpoint.dialects.agentic.rules.progress import plan_standing
@@ -56,11 +56,8 @@ from counterpoint.kernel.errors import Conflict
 _TOGGLED: Final = "toggled"
 
 
-class Steps:
+class Steps(Verbs):
     """Verbs for the phases and tasks of plans."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def phase(self, plan: str, phase: Place) -> ItemView:
         """Return a phase of a plan; NotFound."""

@@ -18,7 +18,7 @@ from counterpoint.core.model.models import make_question as asked_of
 from counterpoint.core.model.work import TITLE_LIMIT
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
@@ -93,11 +93,8 @@ class Usage:
                 total.add(day)
 
 
-class Usages:
+class Usages(Verbs):
     """Verbs for what models were used for."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def since(self, period: Period) -> Usage:
         """Return what models were used for in the period that is now, whatever asked them."""

@@ -14,7 +14,7 @@ from typing import Final
 
 from counterpoint.core.model.sessions import Session
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unit import Unit, recording, transaction
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.dialects.colibri.nouns import Action, Asked, Condition, Ended, Ending
@@ -23,11 +23,8 @@ from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import Timestamp, elapsed_ms
 
 
-class Actions:
+class Actions(Verbs):
     """Verbs for the account of calls."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def enter(self, request: Asked) -> Action:
         """Write down that a call begins, and answer its first row."""
@@ -188,11 +185,8 @@ _LOOKED_THROUGH: Final = 20_000
 """Entries up to which the whole file is looked through; a longer one is left to `doctor`."""
 
 
-class Health:
+class Health(Verbs):
     """Verbs for the condition of a project."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def look(self) -> Condition:
         """Return how the project stands."""

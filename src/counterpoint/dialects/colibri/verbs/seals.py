@@ -29,7 +29,7 @@ from counterpoint.core.model.sessions import Session, SessionOpening
 from counterpoint.core.operations.audit import LedgerAudit
 from counterpoint.core.operations.journal import redactions
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.operations.recording.handover import close
 from counterpoint.core.operations.recording.unit import recording
@@ -63,11 +63,8 @@ class _ThoughtsAdded(Exception):
     """Ends a transaction whose session has other thoughts than were signed."""
 
 
-class Seals:
+class Seals(Verbs):
     """Verbs for sealing sessions."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def seal(self, session: str) -> Seal:
         """End a session for good and sign the tree over its thoughts; claims are given back.
@@ -323,11 +320,8 @@ def _differs(session: str, how: str) -> ProofMismatch:
 _ID_LENGTH: Final = 200
 
 
-class AuditSessions:
+class AuditSessions(Verbs):
     """Verbs for audit sessions."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def open(self, intent: str, *, task: str = "", session: str = "") -> Session:
         """Open an audit session; Conflict if there is a session of that id, InvalidInput.

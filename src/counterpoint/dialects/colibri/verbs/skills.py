@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.dialects.colibri.rules.skills import CAPABILITIES, LETTERS, Skill, SkillReport
 from counterpoint.dialects.colibri.skill_files import SkillDirectory
 from counterpoint.kernel.errors import InvalidInput, NotFound
@@ -12,11 +12,8 @@ from counterpoint.kernel.errors import InvalidInput, NotFound
 _NEAR = 3
 
 
-class Skills:
+class Skills(Verbs):
     """Verbs for skills; each looks at the files first, which is cheap when nothing changed."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def report(self) -> SkillReport:
         """Return every skill, and every file that was skipped and why."""

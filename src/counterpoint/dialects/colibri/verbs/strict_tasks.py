@@ -18,14 +18,14 @@ from counterpoint.core.model.journal import Transition
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.items import Items
-from counterpoint.core.operations.overview import ItemReader, Part
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judge_for_caller
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import item_named
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.queries.overview import ItemReader, Part
 from counterpoint.dialects.colibri.nouns import STAGED, NextMove
 from counterpoint.kernel.canonical import Json
 
@@ -34,11 +34,8 @@ DELETED: Final = "deleted_at"
 _PARTS: Final[tuple[Part, ...]] = ("names", "attributes", "attempt")
 
 
-class StrictTasks:
+class StrictTasks(Verbs):
     """Verbs for strict tasks."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def create(self, draft: Draft) -> ItemView:
         """Make a strict task in its first state; InvalidInput, Conflict if a name is taken."""

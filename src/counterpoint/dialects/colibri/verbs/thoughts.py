@@ -20,7 +20,7 @@ from counterpoint.core.model.sessions import Session
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Filter, Reading
 from counterpoint.kernel.errors import (
@@ -38,11 +38,8 @@ _AT_ONCE = 200
 _EDITED = "Restore a backup; `counterpoint audit rebuild` says which rows are not what was written."
 
 
-class Thoughts:
+class Thoughts(Verbs):
     """Verbs for what was thought."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def think(
         self, kind: ThoughtType, content: str, *, task: str, agent: str = "", title: str = ""

@@ -28,7 +28,7 @@ from counterpoint.core.model.work import (
     Staging,
 )
 from counterpoint.core.operations.auditing.replay import Fold
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import labels_of, value_of
 from counterpoint.core.ports.store import Reading, Writing
 from counterpoint.dialects.foundry.documents.operations import Applied, Applying
@@ -82,11 +82,8 @@ class Past:
     following: int
 
 
-class History:
+class History(Verbs):
     """Verbs for past versions of specs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def position(self, version: str) -> int:
         """Return the entry of a version; InvalidInput for one that cannot be parsed, NotFound before the first."""

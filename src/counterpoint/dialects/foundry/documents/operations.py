@@ -33,7 +33,7 @@ from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import item_named, labels_of, set_attributes
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import move
@@ -146,11 +146,8 @@ class Applied:
     fixes: tuple[FixAction, ...] = ()
 
 
-class Applying:
+class Applying(Verbs):
     """Verbs that apply documents."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def apply(
         self,
@@ -515,11 +512,8 @@ class ImportedSpec:
     fixes: tuple[FixAction, ...]
 
 
-class Importing:
+class Importing(Verbs):
     """Verbs that import documents."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def look(self, document: Mapping[str, Json], folder: Folder | None = None) -> ImportedSpec:
         """Return what an import would make, without writing it; raises the same refusals."""
@@ -672,11 +666,8 @@ _TRIES: Final = 3
 """Attempts to rewrite a spec that others change meanwhile."""
 
 
-class Editing:
+class Editing(Verbs):
     """Verbs that rewrite a whole document."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def position(self) -> int:
         """Return the position of the last entry: the version to which the next change can be undone."""

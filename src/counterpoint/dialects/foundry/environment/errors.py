@@ -26,7 +26,7 @@ from typing import Final, cast
 
 import orjson
 
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.secrets import mask
 from counterpoint.dialects.foundry.models.environment import (
@@ -256,11 +256,8 @@ def _readable() -> Generator[None]:
         raise Unavailable(f"the errors that are kept cannot be used: {fault.strerror}") from fault
 
 
-class Errors:
+class Errors(Verbs):
     """Verbs for refused calls."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def note(
         self, tool: str, action: str, code: str, type_: str, refusal: CounterpointError

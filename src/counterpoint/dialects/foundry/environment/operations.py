@@ -20,7 +20,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Final, cast
 
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Evidence
 from counterpoint.dialects.foundry.models.environment import (
@@ -211,11 +211,8 @@ PERMISSIONS: Final = ".claude/settings.local.json"
 _LIMIT: Final = 1_000_000
 
 
-class Environment:
+class Environment(Verbs):
     """Verbs for the environment of a project."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def specs(self) -> str:
         """Return the folder of specs; empty if there is none, or it may not be used."""
@@ -373,11 +370,8 @@ def _npm_test(path: Path) -> str:
 _MB: Final = 1_048_576
 
 
-class Condition:
+class Condition(Verbs):
     """Health checks of a project."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def readiness(self) -> list[Dependency]:
         """Check what every call needs."""

@@ -21,10 +21,10 @@ from typing import Final, Literal, cast
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.ledger.lines import REDACTION
 from counterpoint.core.model.work import Alias, Item
-from counterpoint.core.operations.feed import list_touched_items
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import labels_of
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.queries.feed import list_touched_items
 from counterpoint.dialects.foundry.documents.operations import (
     Applied,
     Applying,
@@ -514,11 +514,8 @@ class UnreadFile:
     document: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-class Mirroring:
+class Mirroring(Verbs):
     """Verbs for the files of specs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     @cached_property
     def files(self) -> SpecFiles:

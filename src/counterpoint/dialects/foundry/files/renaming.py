@@ -17,7 +17,7 @@ from counterpoint.core.model.access import Actor
 from counterpoint.core.model.rows import REDACTED
 from counterpoint.core.model.work import Alias, Item
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Caller, Context
+from counterpoint.core.operations.recording.context import Caller, Context, Verbs
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.files.mirror import Mirroring
@@ -39,11 +39,8 @@ def rename_redacted(core: Core) -> list[Renamed]:
     return core.use(Renaming).run()
 
 
-class Renaming:
+class Renaming(Verbs):
     """Verbs for the ids of specs whose titles are gone."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def run(self) -> list[Renamed]:
         """Rename all that are due, with their files; Unavailable where these cannot be read or written."""

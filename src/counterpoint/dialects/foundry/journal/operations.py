@@ -15,7 +15,7 @@ from counterpoint.core.model.filters import Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.journal import Journal
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import line_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.journal.rules import ENTRY_TYPE, SHOWN, entry_of, note_kind
@@ -28,11 +28,8 @@ _ALL: Final = 1_000_000
 _NUMBERS_AT_ONCE: Final = 200
 
 
-class Journals:
+class Journals(Verbs):
     """Verbs for the journals of specs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def add(
         self,

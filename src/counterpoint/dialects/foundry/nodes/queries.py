@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from counterpoint.core.model.answers import ItemView
 from counterpoint.core.model.journal import Record
@@ -30,11 +30,11 @@ from counterpoint.core.model.work import (
     Item,
     Project,
 )
-from counterpoint.core.operations.overview import ItemReader, Part
-from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.facets import item_named, line_of
+from counterpoint.core.operations.recording.context import Verbs
+from counterpoint.core.operations.recording.facets import item_named, items_by_id, line_of
 from counterpoint.core.operations.recording.links import padded
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Query, Reading
+from counterpoint.core.queries.overview import ItemReader, Part, hanging_queries
 from counterpoint.dialects.foundry.models.specs import (
     FORMER,
     NODE,
@@ -106,8 +106,13 @@ def _renamed(view: Reading, name: str) -> NotFound | None:
 
 def spec_id(view: Reading, root: Item) -> str:
     """Return the id of a spec."""
-    aliases = view.select(Alias, item=root.id, scope=SPEC, order="item", limit=1)
+    aliases = spec_id_query(root.id).rows(view)
     return aliases[0].name if aliases else root.id
+
+
+def spec_id_query(root: str) -> Query[Alias]:
+    """Return what asks for the id of a spec."""
+    return Query(Alias, {"item": root, "scope": SPEC}, "item", limit=1)
 
 
 def node_name(spec: str, node: str) -> str:
@@ -186,8 +191,7 @@ class Nodes:
         """Return the children of some items in order, by parent."""
         children: dict[str, list[Item]] = defaultdict(list)
         for some in chunks(items):
-            # By position, and not by parent first: that order would be read from an index of all items.
-            for item in self.view.select(Item, parent=padded(some), order="position,number"):
+            for item in _children_query(some).rows(self.view):
                 if is_node(item):
                     children[item.parent].append(item)
         return {parent: tuple(below) for parent, below in children.items()}
@@ -306,6 +310,7 @@ def chunks(names: Sequence[T]) -> Iterator[tuple[T, ...]]:
 
 
 _PARTS: Final[tuple[Part, ...]] = ("attributes", "criteria", "needs")
+_BLOCKERS: Final = Query(Record, {"kind": "blocker", "status": "open"}, "number")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,18 +328,35 @@ class _NodeContext:
     ids: Mapping[str, str]
 
 
-def nodes_of(nodes: Nodes, items: Sequence[Item]) -> list[Node]:
-    """Return items of a spec as nodes, in order.
+def nodes_of(nodes: Nodes, items: Sequence[Item], parts: tuple[Part, ...] = _PARTS) -> list[Node]:
+    """Return items of a spec as nodes, in order. parts: less than all leaves out edges and criteria too.
 
     The work of a phase is counted, and its children are named: that takes as long as there are children.
     """
+    nodes.view.fetch(_node_queries(items[:CHUNK], parts))
     below = nodes.below([item for item in items if item.is_workable])
     holding = [item.id for item in items if not item.is_workable]
     below = {**below, **nodes.children(holding)}
     tallies = tally_items([*items, *(child for some in below.values() for child in some)])
     if holding:
         tallies = {**tallies, **nodes.tallies()}
-    return _build_nodes(nodes, items, below, tallies)
+    return _build_nodes(nodes, items, below, tallies, parts)
+
+
+def _node_queries(items: Sequence[Item], parts: tuple[Part, ...]) -> Iterator[Query[Any]]:
+    """Return what is asked for nodes of some items."""
+    if ids := tuple(item.id for item in items):
+        if parents := tuple(item.id for item in items if item.is_workable):
+            yield _children_query(parents)
+        yield from hanging_queries(items, parts)
+        yield from (Query(Area, {"item": ids}), _BLOCKERS)
+        if parts == _PARTS:
+            yield Query(Dependency, {"needs": ids})
+
+
+def _children_query(parents: tuple[str, ...]) -> Query[Item]:
+    # By position, and not by parent first: that order would be read from an index of all items.
+    return Query(Item, {"parent": padded(parents)}, "position,number")
 
 
 def node_of(nodes: Nodes, item: Item) -> Node:
@@ -353,19 +375,20 @@ def _build_nodes(
     items: Sequence[Item],
     below: Mapping[str, Sequence[Item]],
     tallies: Mapping[str, Tally],
+    parts: tuple[Part, ...] = _PARTS,
 ) -> list[Node]:
     reader = ItemReader(nodes.view)
-    views = [view for some in chunks(items) for view in reader.views(some, *_PARTS)]
+    views = [view for some in chunks(items) for view in reader.views(some, *parts)]
     names = [item.id for item in items]
     needing: dict[str, list[str]] = defaultdict(list)
     areas: dict[str, list[str]] = defaultdict(list)
     blockers: dict[str, list[Record]] = defaultdict(list)
     for some in chunks(names):
-        for edge in nodes.view.select(Dependency, needs=some):
+        for edge in nodes.view.select(Dependency, needs=some) if parts == _PARTS else ():
             needing[edge.needs].append(edge.item)
         for area in nodes.view.select(Area, item=some):
             areas[area.item].append(area.pattern)
-    for record in nodes.view.select(Record, kind="blocker", status="open", order="number"):
+    for record in _BLOCKERS.rows(nodes.view):
         blockers[record.item].append(record)
     around = _NodeContext(
         below=below,
@@ -399,7 +422,7 @@ def _in_tasks(nodes: Nodes, items: Sequence[Item]) -> frozenset[str]:
     have = {item.id: item for item in items}
     unknown = {item.parent for item in items if item.parent} - have.keys()
     for some in chunks(sorted(unknown)):
-        have.update((item.id, item) for item in nodes.view.select(Item, id=some))
+        have.update(items_by_id(nodes.view, some))
     return frozenset(
         item.id
         for item in items
@@ -421,12 +444,9 @@ def _find_removed(
     have: dict[str, Item] = {}
     unknown = edges - nodes
     while unknown:
-        rows = [
-            item
-            for some in chunks(sorted(unknown))
-            for item in spec_nodes.view.select(Item, id=some)
-        ]
-        have.update((item.id, item) for item in rows if item.root == spec_nodes.root.id)
+        for some in chunks(sorted(unknown)):
+            rows = items_by_id(spec_nodes.view, some).values()
+            have.update((item.id, item) for item in rows if item.root == spec_nodes.root.id)
         unknown = {item.parent for item in have.values() if item.parent} - nodes - have.keys()
 
     def is_gone(name: str) -> bool:
@@ -480,11 +500,8 @@ _OF_NODES: Final = frozenset({"conflict", "gate", "forbidden"})
 """Kinds of refusals that turn on how work stands, or on who may do what with it."""
 
 
-class Naming:
+class Naming(Verbs):
     """Verbs that tell what items are called."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def names(self, items: Sequence[Item]) -> list[tuple[str, str, str]]:
         """Return the ids of spec and node, and the title, of each item that is a node."""

@@ -22,7 +22,7 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.web import Page
 from counterpoint.core.operations.models.asking import ModelVerbs
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.web import PageVerbs
 from counterpoint.core.ports.evidence import Watch
@@ -55,11 +55,8 @@ class Overrides:
         return f"the variable {name} turns it off" if setting in _NO else ""
 
 
-class Askable:
+class Askable(Verbs):
     """Verbs for the available providers."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def list_providers(self) -> ProviderOrder:
         """Return all providers, and the available ones in order; MalformedDocument."""
@@ -380,11 +377,8 @@ class ChatDraft:
     item: str = ""
 
 
-class Threads:
+class Threads(Verbs):
     """Verbs for threads."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def chat(self, draft: ChatDraft, watch: Watch | None = None) -> tuple[ResearchStudy, Answer]:
         """Send a message in a thread; return it with the answer.

@@ -14,7 +14,7 @@ from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.closing.part_status import refuse_other
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.dialects.foundry.models.research import (
@@ -65,11 +65,8 @@ class ResearchNode:
     history: tuple[Json, ...]
 
 
-class Researching:
+class Researching(Verbs):
     """Verbs for research nodes."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def get(self, spec: str, node: str) -> ResearchNode:
         """Return a research node; NotFound, InvalidInput for a node that is none."""

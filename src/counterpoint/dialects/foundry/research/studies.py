@@ -8,7 +8,7 @@ from typing import Final
 
 from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.web import SearchVerbs
 from counterpoint.dialects.foundry.models.research import ResearchMode, ResearchStudy
@@ -67,11 +67,8 @@ class DeepStanding:
     is_served: bool
 
 
-class DeepStudies:
+class DeepStudies(Verbs):
     """Verbs for deep research."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def start(self, draft: DeepDraft) -> DeepStanding:
         """Begin a study, which continues by itself; NoProvider, NotFound, ProviderAway, RateLimited."""

@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from counterpoint.core.model.models import Answer
 from counterpoint.core.model.rows import Prose, load_object
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.models import Listen
@@ -87,11 +87,8 @@ class Thought:
         return self.study.status == "completed"
 
 
-class Thinking:
+class Thinking(Verbs):
     """Verbs that investigate."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def begin(
         self, topic: str, depth: int, provider: str = "", watch: Watch | None = None, item: str = ""

@@ -16,7 +16,7 @@ from typing import Final
 
 from counterpoint.core.ledger.entry import load_fields
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.dialects.foundry.nodes.queries import get_spec, spec_id
@@ -168,11 +168,8 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in every if path.is_file() and not path.is_symlink()]
 
 
-class Plans:
+class Plans(Verbs):
     """Verbs for plans."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def create(self, name: str) -> tuple[str, str]:
         """Write the skeleton of a plan; return its slug and its path. Conflict if it exists."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
 from counterpoint.dialects.foundry.models.runs import SpecSession
@@ -54,11 +54,8 @@ class _Subject:
     requests: tuple[str, ...]
 
 
-class Comparing:
+class Comparing(Verbs):
     """Verbs that compare work with its spec."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def compare(self, spec: str, phase: str = "", task: str = "", session: str = "") -> Comparison:
         """Compare a spec, or one phase or task of it, with the rules; session: of a run of it, empty: the last.

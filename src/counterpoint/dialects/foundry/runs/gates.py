@@ -39,7 +39,7 @@ from counterpoint.core.model.rows import load_object
 from counterpoint.core.model.work import Area, Attribute, Criterion, Gate, Item
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import value_of
 from counterpoint.core.operations.recording.moves import settle
 from counterpoint.core.operations.recording.unit import recording, transaction
@@ -147,11 +147,8 @@ def _read_status(view: Reading, gate: Gate, unlanded: Sequence[RowImage]) -> tup
     return columns.get("status", ""), columns.get("proof", "")
 
 
-class Judging:
+class Judging(Verbs):
     """Verbs that apply evidence about a phase."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def act_upon(self, attempt: str) -> GateStatus:
         """Apply the evidence of an attempt that was reported and is genuine; return the gate's status.
@@ -271,11 +268,8 @@ class WaivedGate:
 _STATUSES: dict[str, GateStatus] = {"met": "passed", "waived": "waived"}
 
 
-class Waiving:
+class Waiving(Verbs):
     """Verbs that waive gates."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def waive(
         self,

@@ -22,7 +22,7 @@ from threading import Lock
 from typing import Final
 
 from counterpoint.core.operations.recording.authority import authority_of
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
 from counterpoint.core.rules.trust.callers import PEOPLE
@@ -125,11 +125,8 @@ def _locked(state: Path, project: str) -> tuple[Path, int]:
     return path, descriptor
 
 
-class Locking:
+class Locking(Verbs):
     """Verbs for the lock that a run has on its spec."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     @contextmanager
     def held(self, spec: str, session: str, role: Role | None = None) -> Generator[None]:

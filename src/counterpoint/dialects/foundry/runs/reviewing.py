@@ -13,7 +13,7 @@ from typing import Final
 from counterpoint.core.model.rows import REDACTED, Prose
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.evidence import Watch
 from counterpoint.core.ports.store import Reading
@@ -88,11 +88,8 @@ class _ReviewTarget:
     phase: Item
 
 
-class Reviewing:
+class Reviewing(Verbs):
     """Verbs that have phases reviewed."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def review(
         self, request: GateStep, choice: ReviewerChoice | None = None, watch: Watch | None = None

@@ -18,7 +18,7 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.reviews import Reviews
 from counterpoint.core.operations.trust.permitted import Permitted
@@ -87,11 +87,8 @@ from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import NotFound, StaleVersion
 
 
-class Commands:
+class Commands(Verbs):
     """Verbs for the commands that the verifications of a spec run."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def lacking(self, spec: str) -> Lacking:
         """Return which commands of unfinished verifications may not be run here, and why; NotFound."""
@@ -115,11 +112,8 @@ _LOOKED_AT: Final = 50
 """Steps that are looked through for tasks that were completed last."""
 
 
-class Watching:
+class Watching(Verbs):
     """Verbs that only read runs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def consultations(self) -> Consultations:
         """Count the caller's requests to models; answers from the cache are not counted."""
@@ -314,11 +308,8 @@ REPLACED = "operator_override"
 """The reason of a run that ended because another one was begun in its place."""
 
 
-class Commanding:
+class Commanding(Verbs):
     """Commands that change the status of a run."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def pause(self, selector: RunSelector) -> RunView:
         """Pause a run before its next step; NotFound, Conflict."""

@@ -14,7 +14,7 @@ from typing import Final, cast
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import Item, Label
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.handover import make_start_point
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Reading
@@ -87,11 +87,8 @@ _ROWS_AT_ONCE: Final = 200
 """How many runs a start looks at, the oldest first, and how many of their rows it takes away."""
 
 
-class Starting:
+class Starting(Verbs):
     """Verbs that begin runs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def start(self, spec: str, terms: Terms, *, force: bool = False) -> RunView:
         """Begin a run of a spec; a repeated call with its key gets the same run.
@@ -239,11 +236,8 @@ def _drop_rows(change: Change, row: SpecSession, most: int) -> int:
 _NAMED: Final = 20
 
 
-class Rebasing:
+class Rebasing(Verbs):
     """Commands that rebase runs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def rebase(self, selector: RunSelector, *, force: bool = False) -> Rebased:
         """Let a run that is paused or has failed go on with the present spec.

@@ -18,7 +18,7 @@ from counterpoint.core.model.rows import Prose, load_object
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.unit import pending_rows, recording, transaction
 from counterpoint.core.ports.store import Reading
@@ -125,11 +125,8 @@ class _PreparedCall:
     sidecar: Sidecar | None
 
 
-class Stepping:
+class Stepping(Verbs):
     """Verbs for whoever works in a run."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def next(
         self, selector: RunSelector, result: StepResult | None, heartbeat: Heartbeat | None = None
@@ -363,11 +360,8 @@ class HeartbeatAnswer:
     source: ContextSource
 
 
-class Replaying:
+class Replaying(Verbs):
     """Verbs for agents that have lost an answer, or take long over a step."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def replay(self, selector: RunSelector) -> StepAnswer:
         """Return the outstanding step again; a stale one is issued anew, with another proof and another start.

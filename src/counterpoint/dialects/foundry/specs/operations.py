@@ -32,7 +32,7 @@ from counterpoint.core.operations.gates import refuse_stale_word
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import (
     labels_of,
     relabel,
@@ -110,11 +110,8 @@ LISTED: Final[tuple[Kind, ...]] = tuple(kind for kind in ROOT_KINDS if kind not 
 """Kinds of roots that are listed as specs: a single task or issue is found by its id only."""
 
 
-class Specs:
+class Specs(Verbs):
     """Verbs for whole specs."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def create(
         self, draft: SpecDraft, *, dry_run: bool = False
@@ -389,11 +386,8 @@ class PutValue:
     before: Json
 
 
-class Frontmatter:
+class Frontmatter(Verbs):
     """Verbs for the title, the metadata and the lists of a spec."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def put(self, spec: str, key: str, value: Json, *, dry_run: bool = False) -> PutValue:
         """Set the value of a key; None removes it.
@@ -489,11 +483,8 @@ def _edit(key: str, value: Json) -> Edit:
     return Edit(attributes={key: value})
 
 
-class Lifecycle:
+class Lifecycle(Verbs):
     """Verbs that move specs between folders."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def move(self, spec: str, to: Folder, *, force: bool = False) -> MovedSpec:
         """Move a spec to a folder; one that is there already stays as it is.

@@ -11,7 +11,7 @@ from counterpoint.core.model.work import Attribute, Dependency, Item
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import item_named, value_of
 from counterpoint.core.operations.recording.links import depend, undepend
 from counterpoint.core.operations.recording.unit import recording
@@ -39,11 +39,8 @@ from counterpoint.kernel.plurals import counted
 PHASE_NOT_FOUND = "PHASE_NOT_FOUND"
 
 
-class Phases:
+class Phases(Verbs):
     """Verbs for the phases of a spec."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def add(self, spec: str, phase: PhaseDraft, *, dry_run: bool = False) -> MadePhase:
         """Add a phase with its tasks and verifications; NotFound, InvalidInput, Conflict, PathOutside."""

@@ -20,7 +20,7 @@ from counterpoint.core.operations.closing.part_status import refuse_other
 from counterpoint.core.operations.items import Items
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes, value_of
 from counterpoint.core.operations.recording.links import depend, undepend
 from counterpoint.core.operations.recording.unit import recording, transaction
@@ -86,11 +86,8 @@ _MAX_VISITED = 2_000
 """How many nodes a way is looked for among."""
 
 
-class Linking:
+class Linking(Verbs):
     """Verbs for the dependencies of nodes."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def add(
         self, spec: str, source: str, target: str, sort: DependencyType, *, dry_run: bool = False
@@ -290,11 +287,8 @@ class EditedNodes:
     changed: tuple[EditedNode, ...]
 
 
-class Editing:
+class Editing(Verbs):
     """Verbs that edit nodes' values."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def edit(
         self, spec: str, task: str, changes: Mapping[str, Json], *, dry_run: bool = False
@@ -506,11 +500,8 @@ _HOLD: Final = frozenset({"phase", "group", "task", "subtask"})
 """Types of nodes that may hold others."""
 
 
-class Shaping:
+class Shaping(Verbs):
     """Verbs that change the tree of a spec."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def add(self, spec: str, draft: NodeDraft, *, dry_run: bool = False) -> AddedNode:
         """Add a node below another, with the next free number of its phase.

@@ -12,7 +12,7 @@ from typing import Final
 
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.links import padded
 from counterpoint.dialects.foundry.models.specs import REMOVED, Node, Status, Tally
 from counterpoint.dialects.foundry.models.tasks import Blocker, NodePage, Progressed
@@ -32,11 +32,8 @@ _MAX_BLOCKED: Final = 200
 """Blocked nodes in one answer."""
 
 
-class Listing:
+class Listing(Verbs):
     """Verbs for looking at nodes."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def get(self, spec: str, task: str) -> tuple[str, Node]:
         """Return the id of a spec and a node of it; NotFound."""

@@ -36,7 +36,7 @@ from counterpoint.core.operations.gates import Gates, passed_checks
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import attributes_of, set_attributes, value_of
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.moves import closed_gates, follow
@@ -94,11 +94,8 @@ class PreparedCompletion:
     looked: FinishBasis | None
 
 
-class Moving:
+class Moving(Verbs):
     """Verbs that change the status of nodes."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def start(
         self, spec: str, task: str, note: str = "", *, snapshot: Snapshot | None = None
@@ -520,11 +517,8 @@ class Verified:
     said: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-class Verifying:
+class Verifying(Verbs):
     """Verbs for verification nodes."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def add(
         self,

@@ -9,30 +9,41 @@ offered and its context are read: the cost is not that of the spec.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, islice
-from typing import Final, cast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice
+from typing import Any, Final, cast
 
 from counterpoint.core.model.filters import Report
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.lifecycles import UNCLOSED, Category
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.trust.checking import Lacking
-from counterpoint.core.model.work import WORKABLE, Area, Attribute, Dependency, Item, Label
+from counterpoint.core.model.work import WORKABLE, Area, Attribute, Dependency, Gate, Item, Label
 from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.closing.part_status import holder_context, refuse_other, walk
-from counterpoint.core.operations.readiness import judge_for_caller, ready_among
-from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.operations.recording.contributions import relaxed_by
-from counterpoint.core.operations.recording.facets import attributes_of, set_attributes, value_of
+from counterpoint.core.operations.readiness import (
+    judge_for_caller,
+    open_children_query,
+    ready_among,
+)
+from counterpoint.core.operations.recording.connection_sessions import caller_queries
+from counterpoint.core.operations.recording.context import Verbs
+from counterpoint.core.operations.recording.contributions import relaxed_by, relaxed_query
+from counterpoint.core.operations.recording.facets import (
+    attributes_of,
+    items_by_id,
+    set_attributes,
+    value_of,
+)
+from counterpoint.core.operations.recording.handover import DROPPED
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.unit import extend_entry, recording, transaction
 from counterpoint.core.operations.tasks import Tasks
-from counterpoint.core.ports.store import Reading
+from counterpoint.core.ports.store import Filter, Query, Reading
 from counterpoint.core.rules.areas import list_overlaps
 from counterpoint.dialects.foundry.journal.operations import latest
 from counterpoint.dialects.foundry.journal.rules import SHOWN
-from counterpoint.dialects.foundry.models.specs import ARCHIVED, REMOVED, TYPE, Node, Tally
+from counterpoint.dialects.foundry.models.specs import ARCHIVED, DEPENDS, REMOVED, TYPE, Node, Tally
 from counterpoint.dialects.foundry.models.tasks import (
     COMMAND,
     FAILED_AT,
@@ -56,6 +67,7 @@ from counterpoint.dialects.foundry.nodes.queries import (
     in_words,
     node_of,
     nodes_of,
+    spec_id_query,
     texts_in_words,
 )
 from counterpoint.dialects.foundry.nodes.rules.progress import (
@@ -83,6 +95,9 @@ from counterpoint.dialects.foundry.tasks.tallies import SpecTallies, tallies_for
 from counterpoint.kernel.canonical import Json, dump_any
 from counterpoint.kernel.errors import Conflict, CounterpointError
 
+_PHASES: Final[tuple[Category, ...]] = "active", "open"
+"""Of phases those that were begun come first."""
+_BOTH_WAYS: Final = "position desc,number desc", "position,number"
 _FIRST_PAGE: Final = 8
 _PAGE: Final = 50
 _NEAREST: Final = 5
@@ -94,31 +109,40 @@ _MAX_CANDIDATES: Final = 40
 _MAX_ENTRIES: Final = 3
 
 
-class Offering:
+class Offering(Verbs):
     """Verbs that find nodes to start."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def next(self, spec: str) -> Offered:
         """Return the first node that the caller can start; NotFound for the spec."""
         with self._context.reading() as view:
-            nodes = Nodes(view, get_spec(view, spec))
-            return self._find_next(nodes)
+            return self._find_next(self._open(view, spec))
 
     def prepare(self, spec: str, task: str = "") -> Prepared:
         """Return a node, or the next one, with its context; NotFound."""
         with self._context.reading() as view:
-            nodes = Nodes(view, get_spec(view, spec))
+            nodes = self._open(view, spec)
             if task:
-                offered = self._offer(nodes, node_of(nodes, nodes.get(task)))
+                item = nodes.get(task)
+                view.fetch(_around_queries(item))
+                offered = self._offer(nodes, node_of(nodes, item))
             else:
-                offered = self._find_next(nodes)
+                offered = self._find_next(nodes, is_whole=True)
             if offered.node is None:
                 return Prepared(offered=offered)
             waits = self._list_waits(nodes, offered.node.item)
             around = _load_around(nodes, offered.node, tallies_for(self._context))
             return Prepared(offered=offered, waits=waits, around=around)
+
+    def _open(self, view: Reading, spec: str) -> Nodes:
+        root = get_spec(view, spec)
+        queries = (
+            spec_id_query(root.id),
+            Query(Label, {"item": root.id, "name": ARCHIVED}, limit=1),
+            *(_unblocked_query(root.id, (category,), (), _FIRST_PAGE) for category in _PHASES),
+            *(DROPPED, relaxed_query(self._context.caller)),
+        )
+        view.fetch(chain(queries, caller_queries(self._context.caller)))
+        return Nodes(view, root)
 
     def waits(self, spec: str, task: str) -> Waits:
         """Return the dependencies and dependents of a node; NotFound."""
@@ -167,12 +191,14 @@ class Offering:
         names = nodes.ids(item.id for item in stale_items)
         return tuple((names[item.id], item.title, str(begun[item.id])) for item in stale_items)
 
-    def _find_next(self, nodes: Nodes) -> Offered:
+    def _find_next(self, nodes: Nodes, *, is_whole: bool = False) -> Offered:
         if nodes.view.find(Label, nodes.root.id, ARCHIVED) is not None:
             words = "The spec is archived: move it to pending or active first"
             return Offered(spec=nodes.spec, node=None, is_complete=False, message=words)
         item = next(self._list_free(nodes), None)
         if item is not None:
+            if is_whole:
+                nodes.view.fetch(_around_queries(item))
             return self._offer(nodes, node_of(nodes, item))
         done = _is_complete(nodes)
         words = "The spec is complete" if done else _describe_rest(nodes)
@@ -208,10 +234,9 @@ class Offering:
         if len(after) > _MAX_WAITING:
             more = sum(view.counts(Dependency, "needs", needs=item.id).values()) - _MAX_WAITING
         soft = soft_of(view, item.id)
-        nodes_by_item = _summarize(
-            nodes,
-            [*(edge.needs for edge in edges), *soft, *(edge.item for edge in after[:_MAX_WAITING])],
-        )
+        ids = [*(edge.needs for edge in edges), *soft]
+        ids += [edge.item for edge in after[:_MAX_WAITING]]
+        nodes_by_item = _summarize(nodes, items_by_id(view, ids).values())
         needs = [nodes_by_item[edge.needs] for edge in edges if edge.needs in nodes_by_item]
         readiness = judge_for_caller(view, item, holders)
         # What is neither a blocker nor a dependency only the core knows: the holder, and shared files.
@@ -236,14 +261,15 @@ class Offering:
 
 def _list_leaves(view: Reading, root: str) -> Iterator[Item]:
     """Yield the nodes with nothing unfinished below them, those of phases that were begun first."""
-    begun: tuple[Category, ...] = ("active",)
-    pending: tuple[Category, ...] = ("open",)
-    for categories in (begun, pending):
-        for item in _list_unblocked_children(view, root, categories):
+    for category in _PHASES:
+        for item in _list_unblocked_children(view, root, (category,)):
             yield from _leaves_of(view, item)
 
 
 def _leaves_of(view: Reading, item: Item) -> Iterator[Item]:
+    attribute = Query(Attribute, {"item": item.id, "name": TYPE}, limit=1)
+    children = _unblocked_query(item.id, ("active", "open"), (), _FIRST_PAGE)
+    view.fetch((open_children_query(item.id), children, attribute))
     if view.exists(Item, parent=item.id, category=UNCLOSED):
         for child in _list_unblocked_children(view, item.id, ("active", "open")):
             yield from _leaves_of(view, child)
@@ -263,19 +289,18 @@ def _list_unblocked_children(
     after: tuple[int, ...] = ()
     size = _FIRST_PAGE
     while True:
-        children = view.select(
-            Item,
-            parent=parent,
-            category=categories,
-            blockers=0,
-            order="position,number",
-            after=after,
-            limit=size,
-        )
+        children = _unblocked_query(parent, categories, after, size).rows(view)
         yield from children
         if len(children) < size:
             return
         after, size = (children[-1].position, children[-1].number), _PAGE
+
+
+def _unblocked_query(
+    parent: str, categories: tuple[Category, ...], after: tuple[int, ...], limit: int
+) -> Query[Item]:
+    equal: dict[str, Filter] = {"parent": parent, "category": categories, "blockers": 0}
+    return Query(Item, equal, "position,number", after, limit)
 
 
 def _is_held(view: Reading, item: Item, holders: Holders) -> bool:
@@ -302,12 +327,10 @@ def _describe_rest(nodes: Nodes) -> str:
     return "Nothing can be taken up now: see list-blocked"
 
 
-def _summarize(nodes: Nodes, items: Sequence[str]) -> dict[str, Beside]:
+def _summarize(nodes: Nodes, rows: Collection[Item]) -> dict[str, Beside]:
     """Summarize nodes by item; removed ones are left out."""
-    ids = tuple(dict.fromkeys(items))
-    rows = nodes.view.select(Item, id=ids) if ids else []
     inside = [item for item in rows if is_node(item) and item.is_workable]
-    summaries = {node.item.id: beside(node) for node in nodes_of(nodes, inside)}
+    summaries = {node.item.id: beside(node) for node in nodes_of(nodes, inside, ("attributes",))}
     # Phases are summarized without reading their nodes.
     for item in rows:
         if is_node(item) and not item.is_workable:
@@ -332,23 +355,27 @@ def _load_around(nodes: Nodes, node: Node, cache: SpecTallies) -> Around:
     view, item = nodes.view, node.item
     parent = view.find(Item, item.parent) or nodes.root
     phase = phase_of(view, item)
-    before = _list_siblings(view, item, "position desc,number desc")
-    after = _list_siblings(view, item, "position,number")
+    before, after = (_list_siblings(view, item, order) for order in _BOTH_WAYS)
     nearest = [sibling for pair in _pair_up(before, after) for sibling in pair]
-    summaries = _summarize(nodes, [sibling.id for sibling in nearest])
+    summaries = _summarize(nodes, nearest)
     # Grouped as the index has them; removed items are among the dropped ones.
     counts = view.counts(Item, "category", parent=parent.id)
-    gone = view.counts(Item, "status", parent=parent.id, category="dropped")
-    siblings = sum(counts.values()) - gone.get(REMOVED, 0)
+    siblings = sum(counts.values())
+    if "dropped" in counts:
+        gone = view.counts(Item, "status", parent=parent.id, category="dropped")
+        siblings -= gone.get(REMOVED, 0)
     tallies = cache.of(nodes, (parent.id, phase.id) if phase else (parent.id,))
+    holder = _describe_parent(nodes, parent, tallies)
     return Around(
         before=summaries.get(before[0].id) if before else None,
-        parent=_describe_parent(nodes, parent, tallies),
+        parent=holder,
         nearest=tuple(summaries[sibling.id] for sibling in nearest if sibling.id in summaries),
         siblings=siblings,
         # Places of removed items are not given away.
         place=min(item.position + 1, siblings),
-        phase=_describe_parent(nodes, phase, tallies) if phase else None,
+        phase=_describe_parent(nodes, phase, tallies)
+        if phase and phase != parent
+        else phase and holder,
         phase_place=phase.position + 1 if phase else 0,
         blocked=_list_blockers(view, phase) if phase else (),
         journal=tuple(latest(nodes, [item.id], limit=_MAX_ENTRIES)),
@@ -357,22 +384,37 @@ def _load_around(nodes: Nodes, node: Node, cache: SpecTallies) -> Around:
 
 
 def _list_blockers(view: Reading, item: Item) -> tuple[str, ...]:
-    records = view.select(
-        Record, item=item.id, kind="blocker", status="open", order="number", limit=_MAX_ENTRIES
+    return tuple(record.body for record in _blockers_query(item.id).rows(view))
+
+
+def _blockers_query(item: str) -> Query[Record]:
+    equal: dict[str, Filter] = {"item": item, "kind": "blocker", "status": "open"}
+    return Query(Record, equal, "number", limit=_MAX_ENTRIES)
+
+
+def _around_queries(item: Item) -> tuple[Query[Any], ...]:
+    """Return what is asked about a node that is prepared, besides what makes it a node."""
+    return (
+        Query(Dependency, {"item": item.id}),
+        Query(Dependency, {"needs": item.id}, limit=_MAX_WAITING + 1),
+        Query(Attribute, {"item": item.id, "name": DEPENDS}, limit=1),
+        Query(Attribute, {"item": item.parent}),
+        Query(Area, {"item": item.id}),
+        Query(Gate, {"item": (item.id,), "kind": "check", "status": "closed"}),
+        _blockers_query(item.parent),
+        *(_siblings_query(item, order) for order in _BOTH_WAYS),
     )
-    return tuple(record.body for record in records)
 
 
 def _list_siblings(view: Reading, item: Item, order: str) -> list[Item]:
     """Return the siblings of a node on one side, the nearest first."""
-    siblings = view.select(
-        Item,
-        parent=item.parent,
-        order=order,
-        after=(item.position, item.number),
-        limit=2 * _NEAREST,
-    )
+    siblings = _siblings_query(item, order).rows(view)
     return [sibling for sibling in siblings if is_node(sibling)][:_NEAREST]
+
+
+def _siblings_query(item: Item, order: str) -> Query[Item]:
+    after = (item.position, item.number)
+    return Query(Item, {"parent": item.parent}, order, after, limit=2 * _NEAREST)
 
 
 def _pair_up(before: Sequence[Item], after: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
@@ -437,11 +479,8 @@ HOURS: Final = 1.0
 """Hours after which work that was begun counts as stale, by default."""
 
 
-class Batches:
+class Batches(Verbs):
     """Verbs for several nodes of one spec."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def start(self, spec: str, tasks: Sequence[str]) -> StartedBatch:
         """Start several nodes for the caller, all of them or none.

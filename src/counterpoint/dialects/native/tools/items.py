@@ -63,7 +63,7 @@ def list_(
     if ready:
         return _ready(call, item_filter, limit, cursor)
     pages = pages_of(call, cursor, "list", asdict(item_filter))
-    rows = call.core.items.list(item_filter, pages.at, limit + 1)
+    rows = call.core.overview.items(item_filter, pages.at, limit + 1)
     if not rows:
         refuse_nothing(call, parent, root, status=status)
     items, further = pages.rows(

@@ -91,7 +91,7 @@ def _nothing(call: Call, root: str) -> dict[str, Json]:
     """Return what stands in the way when there is nothing to do."""
     refuse_nothing(call, root)
     state = call.core.overview.state()
-    open_items = call.core.items.list(filters.ItemFilter(category="open", root=root), 0, 50)
+    open_items = call.core.overview.items(filters.ItemFilter(category="open", root=root), 0, 50)
     waiting = [item for item in open_items if item.is_workable][:_SHOWN]
     awaiting = call.core.awaiting.list()
     hint = (

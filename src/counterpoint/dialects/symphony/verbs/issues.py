@@ -23,7 +23,7 @@ from counterpoint.core.operations.claims import Claims, refuse_taken
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import judge_item
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.contributions import refuse_own
 from counterpoint.core.operations.recording.facets import (
     attribute_object,
@@ -65,11 +65,8 @@ _DEFAULT_REASON: Final[dict[Reported, str]] = {
 }
 
 
-class Issues:
+class Issues(Verbs):
     """Verbs for the issues of a board."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def named(self, name: str) -> Item:
         """Return the issue of an id, of the form people say (`SYM-001`), or of a former name; NotFound."""

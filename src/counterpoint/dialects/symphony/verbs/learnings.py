@@ -22,7 +22,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.finding.hits import meaning_of
 from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context, Ports
+from counterpoint.core.operations.recording.context import Ports, Verbs
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.ports.store import Hit, Reading
 from counterpoint.core.rules.fitting import asked_words
@@ -50,11 +50,8 @@ _FEW: Final = 50
 _PLAIN: Final = "pattern"
 
 
-class Learnings:
+class Learnings(Verbs):
     """Verbs for learnings."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def keep(self, draft: LearningDraft) -> SavedLearning:
         """Keep a learning; answer those of other items that say nearly the same.
@@ -241,11 +238,8 @@ TEST_HEALTH: Final = "test_health"
 _TREND: Final = 20
 
 
-class Surveys:
+class Surveys(Verbs):
     """Verbs for what was looked through and how the tests stand."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def cover(self, coverage: Coverage) -> Covered:
         """Note that a file was looked through; what was noted before is replaced.

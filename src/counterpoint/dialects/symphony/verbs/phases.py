@@ -32,7 +32,7 @@ from counterpoint.core.model.drafts import SubmissionDraft
 from counterpoint.core.model.journal import Submission, SubmissionStatus, Verdict
 from counterpoint.core.model.work import Item, Label
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import (
     attribute_object,
     labels_of,
@@ -426,11 +426,8 @@ class _Measured:
     stray: tuple[str, ...] = ()
 
 
-class Phases:
+class Phases(Verbs):
     """Verbs for phases."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def hand_over(
         self, item: str, report: PhaseReport, *, marker: str = "", base: str = ""

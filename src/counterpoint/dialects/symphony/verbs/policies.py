@@ -6,7 +6,7 @@ from typing import Final
 
 from counterpoint.core.model.journal import StateEntry
 from counterpoint.core.model.rows import Prose, load_object
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.contributions import relax_project
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.ports.store import Reading
@@ -26,11 +26,8 @@ _SCOPE: Final = "settings"
 _NAME: Final = "policy"
 
 
-class Policies:
+class Policies(Verbs):
     """Verbs for what a project asks of work."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def get(self) -> Policy:
         """Return what the project asks; what nobody has set is the default."""

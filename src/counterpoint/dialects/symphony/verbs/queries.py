@@ -14,7 +14,6 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Alias, Item
 from counterpoint.core.operations.claims import refuse_held
 from counterpoint.core.operations.journal import Journal
-from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import has_open_children
 from counterpoint.core.operations.recording.change import Change, missing
 from counterpoint.core.operations.recording.contributions import note_part
@@ -22,6 +21,7 @@ from counterpoint.core.operations.recording.facets import item_named, line_of
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.moves import follow
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.queries.overview import ItemReader
 from counterpoint.core.rules import wording
 from counterpoint.core.rules.wording import spoken_of
 from counterpoint.dialects.symphony.nouns import IssueDetails, IssueView

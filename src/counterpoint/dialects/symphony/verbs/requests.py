@@ -21,7 +21,7 @@ from counterpoint.core.model.work import Item
 from counterpoint.core.operations.gates import Gates
 from counterpoint.core.operations.readiness import judge_item
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.operations.reviews import hand_in
@@ -74,11 +74,8 @@ class Measured:
     remarks: tuple[str, ...]
 
 
-class Requests:
+class Requests(Verbs):
     """Verbs for changes that are handed in."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def current(self, item: str) -> ChangeRequest | None:
         """Return the request of an item that counts, if there is one."""

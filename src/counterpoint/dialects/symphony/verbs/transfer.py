@@ -29,7 +29,7 @@ from counterpoint.core.operations.journal import Journal
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import refuse_open_children
 from counterpoint.core.operations.recording.change import Change
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.contributions import list_relaxations, relax
 from counterpoint.core.operations.recording.facets import (
     attribute_object,
@@ -71,11 +71,8 @@ _STAY: Final = frozenset({queries.MOVED_TO, "revision"})
 """Values of an issue that say something of its place here."""
 
 
-class Transfer:
+class Transfer(Verbs):
     """Verbs for moving issues between projects."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def move(self, name: str, target: str, reason: str) -> TransferredIssue:
         """Move an issue to another project; the same move again answers as before.

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.work import Item
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.handover import tree_of
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.wording import spoken_of
@@ -27,11 +27,8 @@ _LIMIT: Final = 20_000
 _OPENED: Final = "workspace.opened"
 
 
-class Workspaces:
+class Workspaces(Verbs):
     """Verbs for the trees that work is done in."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def open(self, item: str, marker: str, base: str = "", run: str = "") -> Workspace:
         """Mark the caller's tree as the one for an item, on the branch it is on; NotFound.

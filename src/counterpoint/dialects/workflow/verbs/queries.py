@@ -14,12 +14,12 @@ from counterpoint.core.model.journal import Outcome, Record, RecordKind
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.rows import REDACTED, load_object
 from counterpoint.core.model.work import Item
-from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.readiness import areas_of
 from counterpoint.core.operations.recording.change import missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import attribute_object, item_named, line_of
 from counterpoint.core.ports.store import Filter, Reading
+from counterpoint.core.queries.overview import ItemReader
 from counterpoint.core.rules.evidence import marked_paths
 from counterpoint.kernel import canonical
 from counterpoint.kernel.canonical import Json
@@ -40,11 +40,8 @@ class TaskLine:
     areas: tuple[str, ...]
 
 
-class WorkflowQueries:
+class WorkflowQueries(Verbs):
     """Verbs for looking at a workflow."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def head(self, workflow: str, at: str = "") -> tuple[ItemView, int, int]:
         """Return a workflow with the progress of its phases, the number of the current one, and how many are expected.

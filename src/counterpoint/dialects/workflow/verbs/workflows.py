@@ -22,11 +22,10 @@ from counterpoint.core.model.sessions import Claim, Session
 from counterpoint.core.model.work import Area, Item
 from counterpoint.core.operations.claims import Claims
 from counterpoint.core.operations.journal import Journal
-from counterpoint.core.operations.overview import ItemReader
 from counterpoint.core.operations.plans import Plans
 from counterpoint.core.operations.readiness import areas_of, busy_areas
 from counterpoint.core.operations.recording.change import Change, missing
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Context, Verbs
 from counterpoint.core.operations.recording.facets import (
     attribute_object,
     attributes_of,
@@ -39,6 +38,7 @@ from counterpoint.core.operations.recording.moves import move
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.tasks import Tasks
 from counterpoint.core.ports.store import Reading
+from counterpoint.core.queries.overview import ItemReader
 from counterpoint.core.rules.areas import overlap_reasons
 from counterpoint.core.rules.sessions import may_write
 from counterpoint.core.rules.shared_tree import apart_json, apart_remarks
@@ -72,11 +72,8 @@ _BYTES_KEPT: Final = 20_000
 """The most that is kept of unexpected files, and of warnings: a task must end whatever it changed."""
 
 
-class Workflows:
+class Workflows(Verbs):
     """Verbs for work that is declared as it goes."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def open(self, name: str, objective: str, attributes: dict[str, Json]) -> Item:
         """Return a workflow that has begun; with these attributes. InvalidInput."""

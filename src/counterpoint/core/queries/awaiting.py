@@ -3,45 +3,37 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
 
 from counterpoint.core.model.access import Token
 from counterpoint.core.model.answers import Awaiting, Step
 from counterpoint.core.model.identity import Connection, Contribution, Succession
-from counterpoint.core.model.journal import Submission, Verdict
+from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.work import WORKABLE, Gate, GateKind, Item, Kind
-from counterpoint.core.operations.recording.context import Context
-from counterpoint.core.ports.store import Query, Reading
+from counterpoint.core.operations.recording.context import Verbs
+from counterpoint.core.operations.rejections import rejections, verdict_queries
+from counterpoint.core.ports.store import Filter, Query, Reading
 from counterpoint.core.rules.claims import is_declared, principal_id_of
 from counterpoint.core.rules.identity import may_be_one
-from counterpoint.core.rules.trust.callers import rejection_of, step_of
-from counterpoint.kernel.acts import Act
-from counterpoint.kernel.errors import Conflict
+from counterpoint.core.rules.trust.callers import step_of
 
 _PARTS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind not in WORKABLE)
 _LOOKED_AT: Final = 50
 """How many parts that were begun, items in review and verdicts are looked at: it takes as long in any project."""
 
 
-_BEGUN: Final = Query(
-    Item,
-    {"kind": _PARTS, "category": "active", "blockers": 0},
-    "priority,number",
-    limit=_LOOKED_AT,
-)
+_IN_WORK: Final[Mapping[str, Filter]] = {"kind": _PARTS, "category": "active", "blockers": 0}
+_BEGUN: Final = Query(Item, _IN_WORK, "priority,number", limit=_LOOKED_AT)
 IN_REVIEW: Final = Query(Item, {"category": "review"}, "number", limit=_LOOKED_AT)
 _JUDGED: Final = Query(Verdict, {}, "number desc", limit=_LOOKED_AT)
 AWAITED: Final[tuple[Query[Any], ...]] = _BEGUN, IN_REVIEW, _JUDGED
 """What is asked to list what waits."""
 
 
-class AwaitedWork:
+class AwaitedWork(Verbs):
     """Verbs that tell what waits for somebody at its end."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def above(self, item: Item) -> Awaiting | None:
         """Return what the item waits for, or if it has ended the first above it that has not."""
@@ -139,34 +131,3 @@ class AwaitedWork:
             waiting,
             key=lambda waiting_item: (order_of[waiting_item.step], waiting_item.item.number),
         )
-
-
-def rejections(view: Reading, items: Iterable[Item]) -> dict[str, Verdict]:
-    """Return the verdict that sent each item back, of those that were and are not handed in anew."""
-    some = {item.id: item for item in items}
-    last = {
-        verdict.item: verdict
-        for query in verdict_queries(some.values())
-        for verdict in query.rows(view)
-    }
-    rejected = tuple(name for name, verdict in last.items() if verdict.decision == "reject")
-    if not rejected:
-        return {}
-    rows = view.select(Submission, item=rejected, order="number")
-    handed = {row.item: row for row in rows}
-    verdicts = {name: rejection_of(some[name], last[name], handed.get(name)) for name in rejected}
-    return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
-
-
-def verdict_queries(items: Iterable[Item]) -> list[Query[Verdict]]:
-    """Return what asks for the verdicts on those of some items that may have been sent back."""
-    ids = tuple(dict.fromkeys(item.id for item in items if item.category in {"open", "active"}))
-    return [Query(Verdict, {"item": ids}, "number")] if ids else []
-
-
-def rejected_before(item: str, commit: str) -> Conflict:
-    """Return the refusal to hand in the very state of an item that was rejected."""
-    return Conflict(
-        f"{item} was rejected at the commit {commit[:12]}, and nothing has changed since",
-        hint=f"{Act.SAY_WHY}.",
-    )

@@ -8,8 +8,8 @@ import pytest
 
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note
-from counterpoint.core.operations.feed import MOST_ENTRIES
 from counterpoint.core.operations.recording.unit import transaction
+from counterpoint.core.queries.feed import MOST_ENTRIES
 from counterpoint.kernel.errors import InvalidInput
 from fakes.studio import Studio
 

@@ -13,7 +13,7 @@ from counterpoint.core.model.filters import Check, Edit, ItemFilter, Note, Repor
 from counterpoint.core.model.journal import Outcome, Receipt, Record
 from counterpoint.core.model.lifecycles import LIFECYCLES, TASK
 from counterpoint.core.model.sessions import Handoff
-from counterpoint.core.operations.overview import ItemReader
+from counterpoint.core.queries.overview import ItemReader
 from counterpoint.kernel.errors import InvalidInput
 
 PLAN = "# Plan\n## One\n- [ ] Anvil {#a}\n  About rivets.\n- [ ] Bellows\n  - after: a\n"

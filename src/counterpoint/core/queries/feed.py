@@ -24,7 +24,7 @@ from counterpoint.core.model.lifecycles import Category, category_of
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.work import CREATED, THINNED, UNSEEN, Ending, Item, Kind, Staging
 from counterpoint.core.operations.journal import with_texts
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import attributes_of, line_of
 from counterpoint.core.ports.store import Reading
 from counterpoint.kernel.canonical import Json
@@ -201,11 +201,8 @@ MOST_ENTRIES = 1000
 _ALL = 2**31
 
 
-class EntryFeed:
+class EntryFeed(Verbs):
     """Verbs for following."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def last(self) -> int:
         """Return the sequence of the last entry; -1 if there is none."""

@@ -44,7 +44,7 @@ from counterpoint.core.operations.recording.connection_sessions import (
     list_resumable_sessions,
     live_claims,
 )
-from counterpoint.core.operations.recording.context import Context
+from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.operations.recording.facets import (
     item_named,
     items_by_id,
@@ -52,8 +52,9 @@ from counterpoint.core.operations.recording.facets import (
     value_of,
 )
 from counterpoint.core.operations.recording.holders import Holders
-from counterpoint.core.operations.trust.awaiting import IN_REVIEW, rejections, verdict_queries
+from counterpoint.core.operations.rejections import rejections, verdict_queries
 from counterpoint.core.ports.store import Filter, Query, Reading
+from counterpoint.core.queries.awaiting import IN_REVIEW
 from counterpoint.core.rules.fitting import asked_words, drop_common_words, fold, nearness
 from counterpoint.kernel.errors import InvalidInput
 
@@ -110,7 +111,7 @@ class ItemReader:
         below: the kind of the items that `progress` counts; empty for all. With `blockers` it counts
             those that are blocked too.
         """
-        self._view.fetch(_hanging_queries(items, parts))
+        self._view.fetch(hanging_queries(items, parts))
         views = {part: self._part(part, items, parts, below) for part in parts}
         return [
             ItemView(
@@ -299,7 +300,7 @@ def _padded(items: Sequence[Item]) -> Iterator[tuple[str, ...]]:
         yield tuple(ids + ids[-1:] * (_CHUNK - len(ids) if len(items) > 1 else 0))
 
 
-def _hanging_queries(items: Sequence[Item], parts: Iterable[str]) -> Iterator[Query[Any]]:
+def hanging_queries(items: Sequence[Item], parts: Iterable[str]) -> Iterator[Query[Any]]:
     """Return what asks for the rows that parts of views are made of."""
     nouns = dict.fromkeys(_NOUNS[part] for part in parts if part in _NOUNS)
     for ids in _padded(items):
@@ -329,21 +330,13 @@ def recent_query(
 _SHOWN: Final = 20
 _OPEN_BLOCKERS: Final = Query(Record, {"kind": "blocker", "status": "open"}, "number", limit=_SHOWN)
 _ROOTS: Final = Query(Item, {"parent": ""}, "number desc", limit=_SHOWN)
-STATE: Final[tuple[Query[Any], ...]] = (
-    Query(Project, {}, limit=1),
-    FIRST_CLAIMS,
-    _OPEN_BLOCKERS,
-    IN_REVIEW,
-    _ROOTS,
-)
+_PROJECT: Final = Query(Project, {}, limit=1)
+STATE: Final[tuple[Query[Any], ...]] = _PROJECT, FIRST_CLAIMS, _OPEN_BLOCKERS, IN_REVIEW, _ROOTS
 """What is asked for the state of the project."""
 
 
-class Overview:
+class Overview(Verbs):
     """Verbs for looking."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
 
     def facets(self, item: str) -> Facets:
         """Return an item, by any of its names, with everything small that hangs on it; NotFound."""
@@ -361,7 +354,7 @@ class Overview:
             needed_by = Query(Dependency, {"needs": item}, limit=50)
             view.fetch(
                 (
-                    *_hanging_queries([current], _SMALL),
+                    *hanging_queries([current], _SMALL),
                     *(areas, gates, needed_by, Query(Claim, hanging, limit=1)),
                     *verdict_queries([current]),
                     open_children_query(item),
@@ -408,6 +401,12 @@ class Overview:
         with self._context.reading() as view:
             reader = ItemReader(view)
             return {item.id: reader.progress(item.id) for item in items}
+
+    def items(self, criteria: ItemFilter, after: int, limit: int) -> list[Item]:
+        """Return items by number, beyond a number."""
+        with self._context.reading() as view:
+            views = ItemReader(view).find(criteria, after=(after,), size=limit)
+            return [item_view.item for item_view in islice(views, limit)]
 
     def counts(self, root: str = "") -> dict[str, dict[str, int]]:
         """Return how many items of each kind are in each category; root: only of this tree."""
