@@ -198,6 +198,10 @@ def test_an_older_copy_in_its_place_makes_nothing_count_again(
     assert counterpoint("token", "revoke", "ci", cwd=archive.folder).returncode == 0
     shutil.rmtree(place)
     shutil.copytree(tmp_path / "copy", place)
+    for words in ("status", "doctor"):
+        answer = counterpoint(words, cwd=archive.folder).stdout
+        assert OLDER in answer
+        assert "counterpoint trust" not in answer
     with closing(open_app(archive.folder, {})) as app:
         person = app.person()
         for _ in range(2):

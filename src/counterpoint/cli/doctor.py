@@ -27,6 +27,7 @@ from counterpoint.cli.trust.caller import ADVICE, caller_in_words
 from counterpoint.cli.trust.describe_keys import recoveries
 from counterpoint.cli.trust.describe_witnesses import said_of
 from counterpoint.core.model.answers import State
+from counterpoint.core.rules.trust.commands import OLDER
 from counterpoint.core.rules.trust.moved import moved_fault
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.evidence.git.opened import OpenTrees
@@ -432,7 +433,9 @@ def _checks(app: App) -> Finding:
             name="checks",
             verdict="warn",
             found=lacks,
-            advice="`counterpoint trust` shows what the file lets be run, and what differs.",
+            advice="Run `counterpoint audit verify`; it says what is wrong."
+            if lacking.why == OLDER
+            else "`counterpoint trust` shows what the file lets be run, and what differs.",
         )
     return Finding(name="checks", verdict="ok", found="every command that they ask for may be run")
 

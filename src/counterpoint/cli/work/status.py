@@ -354,12 +354,15 @@ def endings_due(core: Core, now: Timestamp) -> Iterator[Due]:
 
 def _checks_due(lacking: Lacking) -> Iterator[Due]:
     """Return which commands of checks wait to be allowed; one line where the file that lists them is to be looked at."""
-    if lacking.why:
-        yield Due("", "checks to be allowed", one_line(lacking.why), "counterpoint trust")
+    if not (lacking.why or lacking.commands):
         return
     # What words it is loaded for few looks.
-    from counterpoint.core.rules.trust.commands import allowing_line
+    from counterpoint.core.rules.trust.commands import OLDER, allowing_line
 
+    if lacking.why:
+        command = "counterpoint audit verify" if lacking.why == OLDER else "counterpoint trust"
+        yield Due("", "checks to be allowed", one_line(lacking.why), command)
+        return
     for argv, item in zip(lacking.commands, lacking.items, strict=True):
         yield Due(item, "a check to be allowed", one_line(" ".join(argv)), allowing_line([argv]))
 
