@@ -277,6 +277,7 @@ def _judging_queries(view: Reading, ready_filter: ReadyFilter) -> Iterator[Query
     for item in nsmallest(_FIRST_JUDGED, items, key=_order):
         yield open_children_query(item.id)
         yield Query(Dependency, {"needs": item.id}, limit=_PAGE)
+        yield Query(Area, {"item": item.id})
 
 
 def _open(view: Reading, kind: str, root: str, after: tuple[int, int] | None) -> Iterator[Item]:
