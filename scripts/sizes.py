@@ -14,7 +14,8 @@ names and their importers. `--root` counts another tree.
 - **Names** are those that are assigned (by `=`, `for`, `with`, `:=`, unpacking, comprehensions) and all parameters,
   `self` and `cls` too. Each occurrence counts.
 - **Comments** are lines with a comment and nothing else, as a share of physical lines.
-- `board/` and `orchestrator/` have ceilings of their own and are left out of every other figure.
+- `board/` and `orchestrator/` have ceilings of their own and are left out of every other figure, and so are their tests. Of
+  `board/` the lines of templates, style and script that are not blank count with the code.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ NAMES = "name what the variable holds (AGENTS.md, Style); `python scripts/sizes.
 COMMENTS = "say why in a comment where a reader would stop"
 
 
-def figures_of(files: list[SourceFile], test_lines: int) -> list[Figure]:
-    """Count every figure of the product's modules; `test_lines` is counted elsewhere."""
+def figures_of(files: list[SourceFile], test_lines: int, page_lines: int = 0) -> list[Figure]:
+    """Count every figure of the product's modules; the lines of tests and of the board's pages are counted elsewhere."""
     inside = [file for file in files if file.path.partition("/")[0] not in APART]
     names = Counter(name for file in inside for _, name in assigned_names(file))
     total = names.total() or 1
@@ -106,6 +107,7 @@ def figures_of(files: list[SourceFile], test_lines: int) -> list[Figure]:
         return sum(len(file.code_lines) for file in files if file.path.startswith(part))
 
     apart = {part: code(f"{part}/") for part in APART}
+    pages = {"board": page_lines}
     return [
         Figure("code", "code lines", code() - sum(apart.values()), LESS_CODE),
         Figure(
@@ -132,7 +134,10 @@ def figures_of(files: list[SourceFile], test_lines: int) -> list[Figure]:
         ),
         Figure("foundry", "foundry, code lines", code("dialects/foundry/"), LESS_CODE),
         Figure("tests", "test lines", test_lines, "take out tests that fail only together with others"),
-        *(Figure(part, f"`{part}/`, code lines", lines, LESS_CODE) for part, lines in apart.items()),
+        *(
+            Figure(part, f"`{part}/`, code lines", lines + pages.get(part, 0), LESS_CODE)
+            for part, lines in apart.items()
+        ),
     ]  # fmt: skip
 
 
@@ -212,12 +217,25 @@ def worse_figures(figures: list[Figure], limits: dict[str, dict[str, float]]) ->
 
 def count_tree(root: Path) -> list[Figure]:
     """Count the figures of a tree with the layout of this repository."""
-    return figures_of(read_files(root / "src" / PACKAGE), count_test_lines(root / "tests"))
+    return figures_of(
+        read_files(root / "src" / PACKAGE), count_test_lines(root / "tests"), count_page_lines(root)
+    )
 
 
 def count_test_lines(folder: Path) -> int:
-    """Count the physical lines of the Python files below a folder, without parsing them."""
-    return sum(len(path.read_text("utf-8").splitlines()) for path in folder.rglob("*.py"))
+    """Count the physical lines of the Python files below a folder, without parsing them and without the parts apart."""
+    return sum(
+        len(path.read_text("utf-8").splitlines())
+        for path in folder.rglob("*.py")
+        if path.relative_to(folder).parts[0] not in APART
+    )
+
+
+def count_page_lines(root: Path) -> int:
+    """Count the lines of the board's templates, style and script that are not blank."""
+    paths = (root / "src" / PACKAGE / "board").rglob("*.*")
+    texts = [path.read_text("utf-8") for path in paths if path.suffix in {".html", ".css", ".js"}]
+    return sum(bool(line.strip()) for text in texts for line in text.splitlines())
 
 
 def load_limits(path: Path = RATCHETS) -> dict[str, dict[str, float]]:
@@ -228,6 +246,7 @@ def load_limits(path: Path = RATCHETS) -> dict[str, dict[str, float]]:
 # ── the table of docs/internals/architecture.md ───────────────────────────────────────────────────────────
 
 ROWS = (
+    ("`board/`", ("board",)),
     ("`cli/`", ("cli",)),
     ("`core/`", ("core",)),
     ("of it `model/` · `rules/` · `ledger/`", ("core/model", "core/rules", "core/ledger")),
@@ -298,7 +317,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"| {label} | {' | '.join(cells)} |")
     limits = load_limits()
     print()
-    for figure in figures_of(files, count_test_lines(options.root / "tests")):
+    for figure in count_tree(options.root):
         limit = limits["most"].get(figure.key, limits["least"].get(figure.key))
         print(f"{figure.label:34}{figure!s:>12}   limit {limit:,}")
     return 0

@@ -18,6 +18,7 @@ STARTS = frozenset(
 )  # fmt: skip
 MODULES = frozenset({"subprocess", "os", "asyncio", "pty", "webbrowser"})
 STARTING = {
+    "board/handover.py": "own_command, and what opens files by find_program",
     "cli/clients/client_entries.py": "counterpoint by find_program",
     "cli/demo/processes.py": "the interpreter, -P",
     "cli/demo/repository.py": "git by search_path",

@@ -684,22 +684,22 @@ class App:
         """Return the core for what this program does of its own accord."""
         return self.core(Identity(kind="system", name="counterpoint"))
 
-    def person(self, *, by_git_name: bool = True) -> Core:
+    def person(self, *, by_git_name: bool = True, peer: Peer | None = None) -> Core:
         """Return the core for whoever sits at the command line; an agent may, from a shell of its own.
 
         Who brings a credential is the agent that it was made for; Forbidden if it is not in force.
-        by_git_name: whether git is asked for the person's name, which takes a process.
+        by_git_name: whether git is asked for the person's name, which takes a process. peer: who runs the command, if it is not this process.
         """
         identity = self._at_the_command_line(by_git_name=by_git_name)
-        attested = self._attested_here(self.credential)
+        attested = self._attested_here(self.credential, peer)
         if attested.name:
             identity = Identity(kind="agent", name=self.settings.agent or attested.name)
         return self.core(replace(identity, attested=attested))
 
-    def _attested_here(self, credential: str = "") -> Attested:
+    def _attested_here(self, credential: str = "", peer: Peer | None = None) -> Attested:
         """Return who runs this command, as far as the kernel and a credential tell."""
         identities = self.core(self._at_the_command_line(by_git_name=False)).identities
-        return identities.attest(self.own_peer, credential=credential)
+        return identities.attest(peer or self.own_peer, credential=credential)
 
     @property
     def own_peer(self) -> Peer:

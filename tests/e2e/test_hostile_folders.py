@@ -88,6 +88,7 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "reopen": ("PHASE",),
     "mcp": ("--in-process",),
     "up": ("--port", "0"),
+    "board": ("--no-open",),
     "serve": ("--socket", "hostile.sock"),
     "agent create": ("ada",),
     "agent renew": ("ada",),
@@ -136,7 +137,7 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 }
 """With what a command is run whose words must be more than its name."""
 LONG = {
-    *("demo", "up", "serve"),
+    *("demo", "up", "serve", "board"),
     *(name for name in ARGUMENTS if name.startswith("import ") and name != "import foundry"),
     *("agent renew", "agent revoke", "token create", "token renew", "token revoke"),
 }

@@ -355,7 +355,19 @@ BY_PART = {
 }
 """Those that an agent may run as far as its tools do the same: not on its own work (test_judging), and where nothing changes."""
 ANYBODY = {
-    *("demo", "init", "doctor", "version", "verify", "tools", "listings", "mcp", "serve", "up"),
+    *(
+        "demo",
+        "init",
+        "doctor",
+        "version",
+        "verify",
+        "tools",
+        "listings",
+        "mcp",
+        "serve",
+        "up",
+        "board",
+    ),
     *(
         "down",
         "status",

@@ -44,6 +44,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Command]]] = {
         ),
     },
     "Look": {
+        "board": Command("server.board", "Open the board in a browser, logged in"),
         "status": Command("work.lists", "Show how the project stands, and what waits for you"),
         "top": Command(
             "top.command", "Watch agents, claims, work and reviews as they change, and decide"

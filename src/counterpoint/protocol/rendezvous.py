@@ -197,9 +197,10 @@ class Rendezvous:
         for path in (self.file("json"), self.socket):
             path.unlink(missing_ok=True)
 
-    def ask(self, question: str) -> dict[str, Json] | None:
-        """Return what the server says to `status`, `agents` or `stop`; None if there is no server.
+    def ask(self, question: str, **greeting: Json) -> dict[str, Json] | None:
+        """Return what the server says to `status`, `agents`, `stop` or `board`; None if there is no server.
 
+        greeting: who asks, for `board`, as a relay greets.
         Raises Unavailable if the one that is there does not answer.
         """
         record = self.known()
@@ -208,7 +209,7 @@ class Rendezvous:
         # Loaded only where there is a server to ask: most commands find none.
         import socket
 
-        line = orjson.dumps({"counterpoint": PROTOCOL, "ask": question}) + b"\n"
+        line = orjson.dumps({"counterpoint": PROTOCOL, "ask": question, **greeting}) + b"\n"
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as to:
                 to.settimeout(PATIENCE)

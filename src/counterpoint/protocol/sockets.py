@@ -3,7 +3,8 @@
 A connection is one of (1) an agent's: its first line is `{"counterpoint": 1, "version", "flags",
 "environ", "folder", "secret", "run"}`, answered by `{"ok": true, "version"}`, and from then on it is newline-delimited
 JSON-RPC as on standard streams; (2) a question: `{"counterpoint": 1, "ask": "status" | "agents" | "stop"}`,
-answered by one line and the end; (3) an event that a hook reports: the first line is that of an agent with `"event",
+answered by one line and the end, and with the fields of an agent's first line `"ask": "board"`, answered by where the board
+is and a code to log in with, nothing where there is none; (3) an event that a hook reports: the first line is that of an agent with `"event",
 "size", "kept"`, and so many bytes follow; answered by `{"ok": true}` once it is in memory, and the end. Anything else, another number than 1, and a peer of another user
 are answered by `{"ok": false, "error": {"code", "message", "hint"}}` and the end.
 
@@ -123,6 +124,7 @@ class Sockets(Generic[C]):
         hear: Callable[[Greeting, Reported], Callable[[bool], None]] | None = None,
         users: Collection[int] = (),
         is_check: Callable[[int], bool] = lambda _pid: False,
+        board: Callable[[Greeting], Mapping[str, Json]] = lambda _greeting: {},
     ) -> None:
         """Accept nothing yet; `admit` refuses with a CounterpointError.
 
@@ -130,7 +132,7 @@ class Sockets(Generic[C]):
         for the question `agents`. hear: takes an event of a hook into memory, or refuses it; what it answers is called with whether
         that reached the hook. users: who may come
         in besides the user of this process; nobody of them ends it. is_check: answers whether a process belongs to a check in a
-        sandbox, which is refused whatever it asks.
+        sandbox, which is refused whatever it asks. board: answers who asks for the board.
         """
         self._listener = listener
         self._admit = admit
@@ -141,6 +143,7 @@ class Sockets(Generic[C]):
         self._hear = hear
         self._users = frozenset(users) | {os.getuid()}
         self._is_check = is_check
+        self._board = board
         places = _places()
         self._seats, self._unidentified = Shares(places), Shares(places // 2)
         self._hooks = Shares(HOOKS)
@@ -224,7 +227,7 @@ class Sockets(Generic[C]):
                 )
             first = _parsed(line)
             if "ask" in first:
-                await self._answer(to, first["ask"], peer.user)
+                await self._answer(to, first, peer)
                 return
             if "event" in first:
                 with _place(self._hooks, peer, "of hooks"):
@@ -241,12 +244,19 @@ class Sockets(Generic[C]):
                 # The process is held as long as it is served: so its end is known before that of the connection.
                 await self._serve(to, context, begun)
 
-    async def _answer(self, to: socket.socket, question: object, user: int) -> None:
-        """Return a question about the server itself."""
-        if not isinstance(question, str) or question not in {"status", "agents", "stop"}:
-            raise InvalidInput("a server is asked for its status, for agents, or to stop")
-        if user != os.getuid():
+    async def _answer(self, to: socket.socket, first: Mapping[str, Any], peer: PeerProcess) -> None:
+        """Answer a question about the server itself."""
+        question = first["ask"]
+        if not isinstance(question, str) or question not in {"status", "agents", "stop", "board"}:
+            raise InvalidInput(
+                "a server is asked for its status, for agents, for its board, or to stop"
+            )
+        if peer.user != os.getuid():
             raise Forbidden("only the account of this server asks about it")
+        if question == "board":
+            board = await asyncio.to_thread(self._board, _greeting(first, peer))
+            await _send(to, {"ok": True, **board})
+            return
         if question == "agents":
             await _send(to, {"ok": True, "agents": [*self._agents()]})
             return

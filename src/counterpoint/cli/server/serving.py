@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
@@ -33,6 +33,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.evidence.host import ServedConnection
 from counterpoint.evidence.places import FOLDER, open_folder
 from counterpoint.evidence.processes import is_check, marked, variables_of
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, InvalidInput, StoreBusy, Unavailable
 from counterpoint.kernel.places import has_lost_ledger
 from counterpoint.kernel.starting.garbage import settle
@@ -367,13 +368,14 @@ async def serve_sockets(
     by_starter: bool = False,
     others: OpenSocket | None = None,
     checkpoints: Checkpoints | None = None,
+    board: Callable[[App, Peer], Mapping[str, Json]] = lambda _app, _peer: {},
 ) -> AsyncGenerator[Sockets[Call]]:
     """Be the server of a database during the block; StoreBusy if another one is.
 
     What is answered has an event `over`, set when it is time to leave: it was asked to, its folder
     or its database is gone or another one, or nobody was connected for `idle` seconds (None: however long), or for longer if an agent that came is set so.
     by_starter: whoever started this process keeps others from starting one. others: where to listen, so
-    that other accounts are served as well. checkpoints: has what is written signed; ended here.
+    that other accounts are served as well. checkpoints: has what is written signed; ended here. board: lets whoever asks for it in.
     """
     rendezvous = find_rendezvous(app.database)
     # Where a ledger was that is gone, nothing is made.
@@ -405,6 +407,7 @@ async def serve_sockets(
             hear=apps.hear,
             users=others.users if others is not None else (),
             is_check=is_check,
+            board=lambda greeting: board(apps.app(greeting), peer_of(greeting)),
         )
         sockets.start()
         own_identity = _identity(rendezvous)

@@ -15,15 +15,15 @@ import signal
 import socket
 import sys
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, partial
 from hmac import compare_digest
 from ipaddress import ip_address
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import orjson
@@ -38,7 +38,7 @@ from counterpoint.cli.server.connect import surface_named
 from counterpoint.cli.server.serving import SHARING, WORKERS, end_server, serve_sockets
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Bearer, Principal, Token, Usage
-from counterpoint.core.model.identity import Attested, Origin
+from counterpoint.core.model.identity import Attested, Origin, Peer
 from counterpoint.core.rules import access
 from counterpoint.core.rules.identity import unseen_caller
 from counterpoint.core.rules.secrets import mask
@@ -47,6 +47,7 @@ from counterpoint.dialects.call import Call
 from counterpoint.evidence.processes import boot
 from counterpoint.evidence.trust.addresses import is_own_address
 from counterpoint.evidence.trust.local_token import LocalToken, local_token
+from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Unavailable
 from counterpoint.kernel.ids import RandomMint
@@ -54,7 +55,7 @@ from counterpoint.kernel.starting.garbage import settle
 from counterpoint.kernel.starting.signals import ending_signals
 from counterpoint.kernel.visible import dump_visible, label, visible
 from counterpoint.protocol.http.access_log import AccessLogLine
-from counterpoint.protocol.http.app import Gauges, HttpApp, ServerConfig
+from counterpoint.protocol.http.app import Gauges, HttpApp, OwnPage, ServerConfig
 from counterpoint.protocol.http.events import Events, SentEvent
 from counterpoint.protocol.http.grants import Grant
 from counterpoint.protocol.http.guards import LOOPBACK, SESSION_HEADER, Hosts
@@ -64,6 +65,9 @@ from counterpoint.protocol.rendezvous import find_rendezvous
 from counterpoint.protocol.surface import Caller
 from counterpoint.protocol.workers import Workers
 from counterpoint.settings import Settings
+
+if TYPE_CHECKING:
+    from counterpoint.board.site import Site
 
 
 def listen_for(database: Path, host: str, port: int, *, replace: bool) -> list[socket.socket]:
@@ -510,6 +514,29 @@ def _is_offered(name: str, settings: Settings) -> bool:
     return True
 
 
+def _open_site(app: App, listening: socket.socket) -> Site:
+    # Most servers show no page in their first minutes.
+    from counterpoint.board.site import open_site
+
+    return open_site(f"{app.place}\0{app.project}", _address(listening).removesuffix("/mcp"))
+
+
+def _admit(site: Callable[[], Site], host: App, app: App, peer: Peer) -> Mapping[str, Json]:
+    """Let whoever asks for the board in, as the command line knows him; Forbidden where a scope file narrows the tools."""
+    if app.settings.tool_scope:
+        raise Forbidden("this server shows no board: a scope file narrows what its callers see")
+    from counterpoint.cli.work.changes import read_changes
+
+    app.share(host)
+    return site().admit(partial(app.person, peer=peer), partial(read_changes, app))
+
+
+def _pages(backend: HttpBackend) -> dict[str, OwnPage]:
+    # They tell what tools would that a scope file does not open.
+    is_narrow = bool(backend.app.settings.tool_scope)
+    return {} if is_narrow else {"/events": Events(backend.present, backend.last).page}
+
+
 async def _run(
     backend: HttpBackend,
     hosts: Hosts,
@@ -520,6 +547,7 @@ async def _run(
 ) -> None:
     """Serve both doors until a signal, or `counterpoint down`, says to end."""
     app, workers = backend.app, Workers(WORKERS)
+    site = cache(partial(_open_site, app, listening[0]))
     http = HttpApp(
         config=ServerConfig(
             surfaces=offered,
@@ -532,10 +560,8 @@ async def _run(
             hosts=hosts,
             issuer=backend.issuer,
             quotas=backend,
-            # They tell what tools would that a scope file does not open.
-            pages={}
-            if app.settings.tool_scope
-            else {"/events": Events(backend.present, backend.last).page},
+            pages=_pages(backend),
+            site=None if app.settings.tool_scope else site,
         ),
         workers=workers,
     )
@@ -551,7 +577,11 @@ async def _run(
             log_line("waiting", server=server["pid"], hint="`--replace` ends that server")
         async with (
             serve_sockets(
-                app, workers=workers, by_starter=replace, checkpoints=backend.checkpoints
+                app,
+                workers=workers,
+                by_starter=replace,
+                checkpoints=backend.checkpoints,
+                board=partial(_admit, site, app),
             ) as sockets,
             http.opened(),
         ):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from counterpoint.app import App
 from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import examples
 from counterpoint.cli.paging import pageable
@@ -70,8 +71,9 @@ def diff_command(context: CommandContext, *, name: str, claim: int | None, stat:
     item = core.items.get(item_id(core, name))
     if claim is not None and not item.is_workable:
         raise click.UsageError("--claim goes with a task.")
+    colour = None if stat else context.out.colour
     parts = [
-        _changed(context, part, claim, with_text=not stat)
+        read_changes(context.app, core, part, claim, colour=colour)
         for part in ([item] if item.is_workable else _tasks(core, item))
     ]
     changes = [part for part in parts if part is not None]
@@ -104,11 +106,13 @@ def _tasks(core: Core, item: Item) -> Iterator[Item]:
         after = page[-1].position, page[-1].number
 
 
-def _changed(
-    context: CommandContext, item: Item, token: int | None, *, with_text: bool
+def read_changes(
+    app: App, core: Core, item: Item, token: int | None = None, *, colour: bool | None = False
 ) -> Change | None:
-    """Return what a claim of an item changed, its last one without a token; None if nobody began it."""
-    core = context.core
+    """Return what a claim of an item changed, its last one without a token; None if nobody began it.
+
+    colour: whether the text has the colours of a terminal; None for no text.
+    """
     claim = core.overview.find(Claim, item.id)
     if claim is None:
         return None
@@ -118,11 +122,11 @@ def _changed(
         raise NotFound(f"{item.id} has no claim {token}", hint=f"Its last one is {claim.token}.")
     ended = core.overview.find(Outcome, item.id, token)
     if ended is not None:
-        return _of_ended(context, item, ended, with_text=with_text)
-    return _of_running(context, item, point, claim, with_text=with_text)
+        return _of_ended(app, item, ended, colour)
+    return _of_running(app, core, item, point, claim, colour)
 
 
-def _of_ended(context: CommandContext, item: Item, ended: Outcome, *, with_text: bool) -> Change:
+def _of_ended(app: App, item: Item, ended: Outcome, colour: bool | None) -> Change:
     if ended.evidence in {"", REDACTED}:
         raise NotFound(
             f"the evidence of {item.id} was taken away", hint="Only that it ended stays."
@@ -133,8 +137,8 @@ def _of_ended(context: CommandContext, item: Item, ended: Outcome, *, with_text:
     text, since = "", list[str]()
     if seen["method"] != "git":
         since.append("there was no git repository, so only the names of files were kept")
-    elif with_text:
-        text, since = _text(context, start, end, files)
+    elif colour is not None:
+        text, since = _text(app, start, end, files, colour=colour)
     since += apart_remarks(seen.get("apart", []))
     return Change(
         item=item,
@@ -151,14 +155,14 @@ def _of_ended(context: CommandContext, item: Item, ended: Outcome, *, with_text:
 
 
 def _text(
-    context: CommandContext, start: str, end: str, files: list[dict[str, Any]]
+    app: App, start: str, end: str, files: list[dict[str, Any]], *, colour: bool
 ) -> tuple[str, list[str]]:
     """Return the text of what changed, and what of it is not of the moment when the task ended."""
     from counterpoint.evidence.git.patches import Patches
 
-    patches = Patches(context.app.places.home, context.app.environ)
+    # A server takes git from where it was started itself, whoever asks.
+    patches = Patches(app.places.home, app.serving or app.environ)
     names = [name for file in files for name in (file.get("previous", ""), file["path"]) if name]
-    colour = context.out.colour
     text, committed = patches.committed(start, end, names, colour=colour)
     uncommitted = [file["path"] for file in files if file["path"] not in committed]
     if not uncommitted:
@@ -169,17 +173,16 @@ def _text(
 
 
 def _of_running(
-    context: CommandContext, item: Item, point: StartPoint, claim: Claim, *, with_text: bool
+    app: App, core: Core, item: Item, point: StartPoint, claim: Claim, colour: bool | None
 ) -> Change:
     """Return what has changed since a claim began that has no end yet."""
-    app = context.app
     root = (app.places.home / point.tree).resolve()
     if not root.is_dir():
         raise NotFound(
             f"the working tree {point.tree} of {item.id} is not there any more",
             hint=f"`counterpoint show {item.id}` says who has it.",
         )
-    seen, apart = context.core.tasks.compare(claim, point, root)
+    seen, apart = core.tasks.compare(claim, point, root)
     files: list[dict[str, Any]] = [
         {
             "path": change.path,
@@ -191,12 +194,12 @@ def _of_running(
         for change in seen.changes
     ]
     text = ""
-    if with_text and point.method == "git":
+    if colour is not None and point.method == "git":
         from counterpoint.evidence.git.patches import Patches
 
         names = [name for change in seen.changes for name in (change.previous, change.path) if name]
-        patches = Patches(root, app.environ)
-        text = patches.on_disk(point.commit, names, colour=context.out.colour)
+        patches = Patches(root, app.serving or app.environ)
+        text = patches.on_disk(point.commit, names, colour=colour)
     return Change(
         item=item,
         by=claim.agent,

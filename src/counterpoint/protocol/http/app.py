@@ -41,7 +41,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from counterpoint.kernel.errors import CounterpointError, Forbidden
 from counterpoint.kernel.lost_calls import lost_call_error
@@ -123,6 +123,8 @@ OwnPage = Callable[[Grant, Scope], Awaitable[Response]]
 
 WHY = "counterpoint.refusal"
 """Where a refusal lies that a surface shall say in its own words."""
+PAGE = "counterpoint.page"
+"""Where a site says which of its pages was read, for the log."""
 
 _METHODS = frozenset(
     {"initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list"}
@@ -139,7 +141,8 @@ class ServerConfig(Generic[C]):
     grant and a caller. find: answers the grant of a token from an address, or None. anyone: answers
     the grant of a caller without a token; nobody's, unless it is said. troubles: what keeps the server
     from being ready. gauges: what else is measured. log: takes one line a request. pages: more paths
-    to read from, each for callers who may read. quotas: where the calls of months are kept.
+    to read from, each for callers who may read. quotas: where the calls of months are kept. site: loads what answers every path
+    that is nobody else's. entrance: the path of it that takes a form from a file, whose `Origin` is `null`.
     """
 
     surfaces: tuple[str, ...]
@@ -154,6 +157,8 @@ class ServerConfig(Generic[C]):
     issuer: Issuer | None = None
     pages: Mapping[str, OwnPage] = field(default_factory=dict[str, OwnPage])
     quotas: QuotaStore | None = None
+    site: Callable[[], ASGIApp] | None = None
+    entrance: str = "/login"
     seconds: Callable[[], float] = time.monotonic
 
 
@@ -294,7 +299,7 @@ class HttpApp(Generic[C]):
         self.config.log(
             AccessLogLine(
                 method=method,
-                path=scope["path"] if self._is_known(scope["path"]) else "other",
+                path=scope["path"] if self._is_known(scope["path"]) else scope.get(PAGE, "other"),
                 status=visit.status,
                 outcome=outcome,
                 ms=round(seconds * 1000, 3),
@@ -324,7 +329,10 @@ class HttpApp(Generic[C]):
         self, scope: Scope, receive: Receive, send: Send, visit: RequestRecord
     ) -> None:
         headers = Headers(scope=scope)
-        self.config.hosts.check(headers)
+        self.config.hosts.check(
+            headers,
+            is_entrance=self.config.site is not None and scope["path"] == self.config.entrance,
+        )
         if self._is_ending:
             raise guards.ending()
         surface = self._telling(scope["path"])
@@ -342,6 +350,15 @@ class HttpApp(Generic[C]):
                 await response(scope, receive, send)
             return
         served = self._find(scope["path"])
+        if (
+            served is None
+            and self.config.site
+            and not scope["path"].startswith(("/mcp", "/events"))
+        ):
+            site = await self.workers.run(self.config.site)
+            with self._lasting(scope["path"] == "/live"):
+                await site(scope, receive, send)
+            return
         if served is None:
             raise self._nowhere(scope["path"])
         if scope["method"] != "POST":

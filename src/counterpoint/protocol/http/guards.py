@@ -151,8 +151,8 @@ class Hosts:
         object.__setattr__(self, "hosts", frozenset(hosts))
         object.__setattr__(self, "origins", frozenset(origins))
 
-    def check(self, headers: Headers) -> None:
-        """Refuse a request that a page of another site made, or that came by another name."""
+    def check(self, headers: Headers, *, is_entrance: bool = False) -> None:
+        """Refuse a request that a page of another site made, or that came by another name; is_entrance: a file may have made it."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             raise refuse(
@@ -163,7 +163,8 @@ class Hosts:
             )
         # DNS rebinding: a page of a stranger can reach 127.0.0.1 under a name of its own; and
         # behind another port of this machine there may be anybody.
-        if any(origin.lower() not in self.origins for origin in headers.getlist("origin")):
+        origins = self.origins | {"null"} if is_entrance else self.origins
+        if any(origin.lower() not in origins for origin in headers.getlist("origin")):
             raise refuse(403, "forbidden_origin", "pages of another site may not call this")
 
 

@@ -1,0 +1,279 @@
+"""The site of the board: who is let in, what every answer carries, and which page a path is.
+
+1. GET changes nothing. What changes something is a POST from a page of this very server: `Origin` is the scheme and the host
+with its port, `Sec-Fetch-Site` is `same-origin` where a browser says it, and the form carries the sitting's token.
+2. The one exception is /login, which a private file posts to; it takes nothing but a code that nobody else can have.
+3. Every answer has `HEADERS`: no script, style or picture but those of this server, and no text is ever markup.
+4. Reads of all boards take `READERS` threads of their own, so that agents wait for no page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from hmac import compare_digest
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import parse_qsl
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from counterpoint.board import words
+from counterpoint.board.pages import PAGES, Answer, SiteFacts
+from counterpoint.board.sittings import (
+    CODE_SECONDS,
+    SITTING_SECONDS,
+    Caller,
+    ReadChanges,
+    Sitting,
+    Sittings,
+)
+from counterpoint.core.coordinator import Core
+from counterpoint.kernel.canonical import Json
+from counterpoint.kernel.errors import CounterpointError, Forbidden, Kind
+from counterpoint.protocol.http.app import PAGE
+from counterpoint.protocol.workers import Workers
+
+READERS: Final = 2
+MAX_FORM_BYTES: Final = 256 * 1024
+FORM_SECONDS: Final = 10.0
+_HERE: Final = Path(__file__).parent
+_STATIC: Final[Mapping[str, str]] = {
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
+HEADERS: Final[Mapping[str, str]] = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types board",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+_STATUS: Final[Mapping[Kind, int]] = {
+    "not_found": 404,
+    "invalid": 400,
+    "conflict": 409,
+    "gate": 409,
+    "forbidden": 403,
+    "integrity": 500,
+    "unavailable": 503,
+}
+_COMMAND: Final = "Type `counterpoint board` in a terminal, in a folder of this project."
+
+_FIRST_PAGE: Final = "Go back to the first page: /"
+
+
+class Site:
+    """The pages of one server, as an ASGI application."""
+
+    def __init__(
+        self,
+        *,
+        cookie: str,
+        address: str,
+        sittings: Sittings | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        """Let nobody in yet. cookie: its name, which no other database has. address: where the site is, without a path."""
+        self.cookie = cookie
+        self.address = address
+        self.sittings = sittings or Sittings()
+        self._workers = workers or Workers(READERS)
+        self._files = {
+            path.name: (path.read_bytes(), _STATIC[path.suffix])
+            for path in sorted((_HERE / "static").iterdir())
+            if path.suffix in _STATIC
+        }
+        self._environment = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=words.shown,
+        )
+        # What every template calls; the library types these by what it has itself.
+        cast("dict[str, Any]", self._environment.globals).update(words.CALLED_BY_TEMPLATES)
+        self._facts = SiteFacts()
+
+    def admit(self, open_core: Callable[[], Core], read_changes: ReadChanges) -> dict[str, Json]:
+        """Return where the board is, and a code with which a browser becomes a caller; see `Caller`."""
+        code = self.sittings.mint(Caller(open_core=open_core, read_changes=read_changes))
+        return {"address": self.address, "code": code, "seconds": CODE_SECONDS}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except CounterpointError as fault:
+            response = self._refusal(fault)
+        await response(scope, receive, _with_headers(send))
+
+    async def _answer(self, request: Request) -> Response:
+        name, _, rest = request.url.path.removeprefix("/").partition("/")
+        if name in {"login", "logout", "static"} or name in PAGES:
+            request.scope[PAGE] = f"/{name}"
+        if name == "static":
+            return self._static(request, rest)
+        if name == "login" and not rest:
+            return await self._login(request)
+        sitting = self.sittings.find(request.cookies.get(self.cookie, ""))
+        if sitting is None:
+            return self._message(403, "You are not logged in here", _COMMAND)
+        if name == "logout" and not rest:
+            return await self._logout(request, sitting)
+        if name not in PAGES:
+            return self._message(404, "There is no such page", _FIRST_PAGE)
+        return await self._read(request, sitting, name, rest)
+
+    async def _read(self, request: Request, sitting: Sitting, name: str, rest: str) -> Response:
+        if request.method not in {"GET", "HEAD"}:
+            return _not_allowed("GET, HEAD")
+        return await self._workers.run(lambda: self._page(name, rest, request, sitting))
+
+    def _page(self, name: str, rest: str, request: Request, sitting: Sitting) -> Response:
+        page, core = PAGES[name], self._open(sitting)
+        answer = Answer(
+            core=core,
+            rest=rest,
+            query=dict(request.query_params),
+            read_changes=sitting.caller.read_changes,
+            facts=self._facts,
+        )
+        with core.one_moment():
+            variables = page.read(answer)
+            state = answer.project
+        return self.render(
+            page.template,
+            page=name,
+            project=state,
+            you=core.caller.actor,
+            form_token=sitting.form_token,
+            now=answer.now,
+            **variables,
+        )
+
+    def _open(self, sitting: Sitting) -> Core:
+        try:
+            return sitting.caller.open_core()
+        except Forbidden:
+            # A credential that has ended ends what it had opened.
+            self.sittings.end(sitting)
+            raise
+
+    def _static(self, request: Request, name: str) -> Response:
+        if request.method not in {"GET", "HEAD"}:
+            return _not_allowed("GET, HEAD")
+        if name not in self._files:
+            return self._message(404, "There is no such file", _FIRST_PAGE)
+        content, kind = self._files[name]
+        return Response(content, media_type=kind)
+
+    async def _login(self, request: Request) -> Response:
+        """Let a browser in that posts a code; a GET only says how."""
+        if request.method in {"GET", "HEAD"}:
+            return self._message(200, "Log in", _COMMAND)
+        if request.method != "POST":
+            return _not_allowed("GET, HEAD, POST")
+        form = await read_form(request)
+        opened = self.sittings.redeem(form.get("code", ""))
+        if opened is None:
+            why = f"This code is wrong, was used, or is older than {CODE_SECONDS} seconds"
+            return self._message(403, why, _COMMAND)
+        secret, _ = opened
+        # No redirect: a browser counts that as made by the file, and leaves out a cookie that is strict.
+        response = self.render("entered.html", page="", now="")
+        response.set_cookie(
+            self.cookie, secret, max_age=SITTING_SECONDS, httponly=True, samesite="strict"
+        )
+        return response
+
+    async def _logout(self, request: Request, sitting: Sitting) -> Response:
+        if request.method != "POST":
+            return _not_allowed("POST")
+        check_post(request, await read_form(request), sitting)
+        self.sittings.end(sitting)
+        response = self._message(200, "You are logged out", _COMMAND)
+        response.delete_cookie(self.cookie, httponly=True, samesite="strict")
+        return response
+
+    def render(self, template: str, status: int = 200, **variables: Any) -> Response:
+        """Return a page."""
+        text = self._environment.get_template(template).render(**variables)
+        # A lone half of a pair has no bytes.
+        return Response(
+            text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8"
+        )
+
+    def _message(self, status: int, what: str, step: str) -> Response:
+        return self.render("message.html", status, page="", now="", what=what, step=step)
+
+    def _refusal(self, fault: CounterpointError) -> Response:
+        what = fault.message[:1].upper() + fault.message[1:]
+        return self._message(_STATUS[fault.kind], what, fault.hint)
+
+
+def open_site(ledger: str, address: str) -> Site:
+    """Return the site of a ledger at an address: its cookie is that ledger's, for browsers tell no ports apart."""
+    mark = sha256(ledger.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    # Whoever listens at every address is met at that of this machine.
+    near = address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    return Site(cookie=f"counterpoint-{mark}", address=near)
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a form that was posted; Forbidden for one that is too large, too slow or no form."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise Forbidden("only forms of the board are taken here", hint=_FIRST_PAGE)
+    content = bytearray()
+    try:
+        async with asyncio.timeout(FORM_SECONDS):
+            async for chunk in request.stream():
+                content += chunk
+                if len(content) > MAX_FORM_BYTES:
+                    raise Forbidden(
+                        f"a form has at most {MAX_FORM_BYTES:,} bytes", hint="Send less text."
+                    )
+    except TimeoutError:
+        raise Forbidden("the form did not arrive in time", hint="Send it again.") from None
+    text = content.decode("utf-8", "replace")
+    return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=100))
+
+
+def check_post(request: Request, form: Mapping[str, str], sitting: Sitting) -> None:
+    """Refuse what no page of this server posted in this sitting; Forbidden."""
+    own = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    site = request.headers.get("sec-fetch-site", "same-origin")
+    token = form.get("token", "").encode("utf-8", "replace")
+    is_own = request.headers.get("origin", "").lower() == own.lower() and site == "same-origin"
+    if not (is_own and compare_digest(token, sitting.form_token.encode())):
+        raise Forbidden(
+            "this was not sent by a page of the board",
+            hint="Load the page again, and send it from there.",
+        )
+
+
+def _not_allowed(methods: str) -> Response:
+    return Response(f"Only {methods} is taken here.", 405, {"allow": methods}, "text/plain")
+
+
+def _with_headers(send: Send) -> Send:
+    """Return what sends an answer with the headers that every page has."""
+
+    async def send_safe(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, text in HEADERS.items():
+                headers[name] = text
+        await send(message)
+
+    return send_safe

@@ -1,0 +1,89 @@
+"""How pages say things: spans of time, states, and what keeps an item waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from counterpoint.core.model.answers import Obstacle
+from counterpoint.core.model.journal import Record
+from counterpoint.core.model.work import Gate, Item
+from counterpoint.kernel.visible import visible
+
+MAX_CHARACTERS: Final = 20_000
+"""Characters of one text that a page shows."""
+MAX_TITLE: Final = 300
+_UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+CATEGORY_TITLES: Final = {
+    "open": "Open",
+    "active": "In work",
+    "review": "In review",
+    "done": "Done",
+    "dropped": "Dropped",
+}
+STEP_WORDS: Final = {
+    "submit": "to be handed in",
+    "review": "to be reviewed",
+    "mend": "sent back, to be mended",
+}
+
+
+def shown(value: object) -> object:
+    """Return what a template puts out: of a text, with what would steer or hide made visible."""
+    # What templates have escaped already is a subclass, and was seen before it was.
+    return visible(value) if type(value) is str else value
+
+
+def span(now: str, since: str) -> str:
+    """Return how long ago a time was, in its largest unit; empty without one."""
+    if not since:
+        return ""
+    seconds = abs((datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds())
+    for unit, length in _UNITS:
+        if seconds >= length:
+            return f"{seconds // length:.0f} {unit}"
+    return "0 s"
+
+
+def body(text: str) -> str:
+    """Return as much of a text as a page shows, with how much more there is."""
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    return f"{text[:MAX_CHARACTERS]}\n… {len(text) - MAX_CHARACTERS:,} more characters: `counterpoint show`"
+
+
+def title(text: str) -> str:
+    """Return a title on one line."""
+    line = " ".join(text[: MAX_TITLE + 1].split())
+    return line if len(text) <= MAX_TITLE else f"{line[:MAX_TITLE]} …"
+
+
+def headline(record: Record) -> str:
+    """Return the title of a record, or its first line."""
+    return title(record.title or record.body.strip().partition("\n")[0])
+
+
+def wait_chip(obstacle: Obstacle, item: Item) -> tuple[str, str]:
+    """Return the class and the words of the chip for one thing in the way of an item."""
+    above = "" if obstacle.item.id == item.id else f" (of {obstacle.item.id})"
+    thing = obstacle.thing
+    if obstacle.kind == "need" and isinstance(thing, Item):
+        return "wait", f"after {thing.id}{above}"
+    if obstacle.kind == "gate" and isinstance(thing, Gate):
+        what = "approval" if thing.kind == "review" else thing.name
+        return "gate", f"waits for {what}{above}"
+    if obstacle.kind == "blocker" and isinstance(thing, Record):
+        return "stop", f"blocked: {headline(thing)[:60]}{above}"
+    return "wait", f"set aside{above}"
+
+
+CALLED_BY_TEMPLATES: Final[Mapping[str, object]] = {
+    "span": span,
+    "body": body,
+    "title_of": title,
+    "headline": headline,
+    "wait_chip": wait_chip,
+    "category_titles": CATEGORY_TITLES,
+    "step_words": STEP_WORDS,
+}

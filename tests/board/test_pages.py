@@ -1,0 +1,242 @@
+"""What the pages show, to whom, and that texts of others are nothing but text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from counterpoint.board.hunks import MAX_COLUMNS, MAX_LINES, parse_diff
+from counterpoint.board.reads import CARDS
+from counterpoint.board.words import MAX_CHARACTERS
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.drafts import Draft
+from counterpoint.core.model.filters import Check, Judgment, Note, Report
+from counterpoint.kernel.visible import visible
+from fakes.studio import Studio
+
+MAX_BYTES = 60_000
+DIFF = """diff --git a/src/a.py b/src/a.py
+index 1..2 100644
+--- a/src/a.py
++++ b/src/a.py
+@@ -3,2 +3,3 @@ def a():
+ same
+--- a line that was removed
++++ a line that came
++another
+diff --git a/new b/new
+new file mode 100644
+Binary files differ
+"""
+CHANGE = SimpleNamespace(
+    text=DIFF, stands="done", by="ada", start="1" * 40, end="2" * 40, count=2, since=(), files=[]
+)
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and its text."""
+
+    def __init__(self, page: str) -> None:
+        """Read a page."""
+        super().__init__()
+        self.names: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take an element."""
+        self.names.append(tag)
+        self.attributes += [(name, words or "") for name, words in attrs]
+
+    def handle_data(self, data: str) -> None:
+        """Take a text."""
+        self.text += f" {data}"
+
+
+def words_of(page: Any) -> str:
+    """Answer the text of a page on one line."""
+    assert page.status_code == 200, page.text
+    return " ".join(Elements(page.text).text.split())
+
+
+def finish(core: Core, item: str, **more: Any) -> None:
+    """Have a task done by whoever holds it, or takes it."""
+    started = core.claims.start(item)
+    core.tasks.finish(item, started.claim.token, Report(outcome="done", **more))
+
+
+def test_now_says_who_works_and_what_waits(
+    browser: Any, planned: list[str], ada: Core, bob: Core, person: Core
+) -> None:
+    _root, _build, _launch, sail, keel, mast, _lock, _sail = planned
+    bob.journal.append(Note(kind="blocker", body="No paint", item=mast))
+    text = words_of(browser.get("/"))
+    assert "0 of 8 done" in text
+    assert f"{keel} Lay the keel ada" in text
+    assert f"start {sail} Sail" in text
+    assert f"blocker {mast} No paint bob" in text
+    person.reviews.review(sail, judgment(approves=True))
+    assert f"start {sail}" not in words_of(browser.get("/"))
+
+
+def judgment(**words: Any) -> Judgment:
+    """Answer a judgment."""
+    return Judgment(reason="read it", **words)
+
+
+def test_the_board_says_why_something_waits(browser: Any, planned: list[str], bob: Core) -> None:
+    _root, build, _launch, sail, keel, mast, _lock, setting = planned
+    page = browser.get("/board").text
+    card_of = dict(re.findall(r'<li class="card" id="card-([^"]+)">(.*?)</li>', page, re.DOTALL))
+    assert f"after {keel}" in card_of[mast]
+    assert f"waits for approval (of {sail})" in card_of[setting]
+    assert "ada" in card_of[keel]
+    assert 'class="urgent"' in card_of[keel]
+    bob.journal.append(Note(kind="blocker", body="No paint", item=mast))
+    assert "blocked: No paint" in browser.get("/board").text
+    below = browser.get(f"/board?below={build}").text
+    assert f"card-{mast}" in below
+    assert f"card-{setting}" not in below
+
+
+def test_a_review_shows_the_difference_by_file_and_the_next_one(
+    visit: Callable[..., Any], person: Core, planned: list[str], ada: Core
+) -> None:
+    _root, _build, launch, sail, keel, mast, lock, _setting = planned
+    for task in (keel, mast):
+        finish(ada, task, summary="Done")
+    finish(ada, lock, summary="Opened", limitations=("rusty",))
+    ada.reviews.submit(launch, "", "All of it")
+    browser = visit(person, CHANGE)
+    text = words_of(browser.get("/review"))
+    assert f"Launch {launch}" in text
+    page = browser.get(f"/review/{launch}")
+    text = words_of(page)
+    for words in (
+        "src/a.py +2 \u22121",
+        "another",
+        "All of it",
+        f"Next: {sail}",
+        "Binary files differ",
+    ):
+        assert words in text
+    assert (
+        '<td class="num">4</td><td class="num"></td><td><code>-- a line that was removed'
+        in page.text
+    )
+    item = words_of(browser.get(f"/items/{lock}"))
+    for words in ("Opened", "Open: rusty", "task.finished", "nobody"):
+        assert words in item
+    person.reviews.review(launch, judgment(approves=False, fixes=("Oil it",)))
+    assert "Oil it" in words_of(browser.get(f"/items/{launch}"))
+
+
+def test_proof_says_what_was_checked_and_what_came_since(
+    browser: Any, planned: list[str], bob: Core
+) -> None:
+    assert "not checked on this page yet" in words_of(browser.get("/proof"))
+    assert re.search(r"\d entries sound", words_of(browser.get("/proof?check=1")))
+    bob.journal.append(Note(kind="finding", body="More"))
+    assert "came since" in words_of(browser.get("/proof"))
+
+
+def test_a_difference_is_read_line_by_line_and_bounded() -> None:
+    first, second = parse_diff(DIFF)[0]
+    assert (first.path, first.added, first.removed) == ("src/a.py", 2, 1)
+    assert [(line.kind, line.before, line.after) for line in first.lines] == [
+        ("hunk", 0, 0), ("same", 3, 3), ("del", 4, 0), ("add", 0, 4), ("add", 0, 5),
+    ]  # fmt: skip
+    assert [line.text for line in second.lines] == ["Binary files differ"]
+    files, more = parse_diff("@@ -1 +1 @@\n" + "+x" * 1_000 + "\n" + "+y\n" * MAX_LINES)
+    assert (more, len(files[0].lines)) == (2, MAX_LINES)
+    assert len(files[0].lines[1].text) < MAX_COLUMNS + 40
+    assert parse_diff("") == ([], 0)
+
+
+HOSTILE = [
+    "<script>document.title='gone'</script><img src=x onerror=alert(1)>",
+    "\"'><svg onload=alert(1)> javascript:alert(1) {{ 7*7 }} {% raw %}",
+    "right\u202eot left\u2066 and \u200bhidden \u0007bell \x1b[31mred",
+]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_texts_are_inert_on_every_page(
+    visit: Callable[..., Any], person: Core, studio: Studio, hostile: str
+) -> None:
+    """In every field that agents fill; also where a text has a megabyte."""
+    long = hostile + "<b>" * 330_000
+    mallory = studio.core("mallory", client=hostile[:60])
+    made = mallory.plans.create(
+        Draft(
+            kind="plan", title=hostile, body=long[:90_000], labels=("x",),
+            children=(
+                Draft(kind="phase", title=hostile, review=True, acceptance=(hostile,), children=(
+                    Draft(kind="task", title=hostile, body=hostile, checks=(("echo", hostile),)),
+                    Draft(kind="task", title=hostile),
+                )),
+            ),
+        )
+    )  # fmt: skip
+    root, phase, task, other = (item.id for item in made.items)
+    started = mallory.claims.start(task)
+    mallory.gates.verify(Check(item=task), started.claim.token)
+    mallory.journal.append(Note(kind="finding", body=long[:90_000], title=hostile, item=task))
+    mallory.journal.append(Note(kind="blocker", body=hostile, item=other))
+    report = Report(outcome="done", summary=hostile, limitations=(hostile,))
+    mallory.tasks.finish(task, started.claim.token, report)
+    change = SimpleNamespace(**{
+        **vars(CHANGE), "by": hostile, "stands": hostile, "since": (hostile,),
+        "text": f"diff --git a/{hostile} b/{hostile}\n@@ -1 +1 @@ {hostile}\n+{long}\n {hostile}\n",
+    })  # fmt: skip
+    browser = visit(person, change)
+    pages = ["", "review", f"review/{phase}", "board", f"board?below={quote(hostile)}", "proof"]
+    pages += [f"items/{name}" for name in (root, phase, task, other)]
+    for path in pages:
+        answer = browser.get(f"/{path}")
+        assert answer.status_code in {200, 404}
+        elements = Elements(answer.text)
+        assert not {"script", "img onerror", "svg onload", "b", "iframe"} & {*elements.names} - {
+            "b"
+        }
+        assert not [
+            name for name, _ in elements.attributes if name.startswith("on") or name == "style"
+        ]
+        assert not [words for _, words in elements.attributes if words.startswith("javascript:")]
+        assert not re.search("[\u202e\u2066\u200b\x07\x1b]", answer.text)
+        assert len(answer.content) < 10 * MAX_CHARACTERS
+    assert " ".join(visible(hostile).split()) in words_of(browser.get(f"/items/{task}"))
+    missing = browser.get(f"/items/{quote(hostile, safe='')}")
+    assert missing.status_code == 404
+    assert "script" not in Elements(missing.text).names
+
+
+def test_a_page_of_many_items_is_small_and_asks_little(
+    statements: list[str], visit: Callable[..., Any], person: Core, ada: Core
+) -> None:
+    counts: list[int] = []
+    for number in (1, 12):
+        children = tuple(
+            Draft(
+                kind="task", title=f"Task {place} of many in this plan", areas=("src",), priority=2
+            )
+            for place in range(20 * number)
+        )
+        ada.plans.create(Draft(kind="plan", title=f"Plan {number}", children=children))
+        browser = visit(person)
+        browser.get("/board")
+        statements.clear()
+        answer = browser.get("/board")
+        counts.append(len(statements))
+        assert len(answer.content) < MAX_BYTES
+    assert answer.text.count('<li class="card"') == CARDS
+    assert "236 more" in answer.text or "238 more" in answer.text
+    # What 240 items cost beyond 20 is only the few cards more.
+    assert counts[1] <= counts[0] + 8
