@@ -13,6 +13,7 @@ from counterpoint.board.reads import BoardReads, share_done
 from counterpoint.board.sittings import ReadChanges
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Audit, Awaiting, State
+from counterpoint.core.model.filters import Judgment
 from counterpoint.core.model.lifecycles import Category
 from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.core.model.work import Item
@@ -150,6 +151,23 @@ def _read_whole(answer: Answer, item: Item) -> dict[str, Any]:
         "needed_by": answer.reads.needed(facets.needed_by),
         "attachments": answer.reads.attachments(item.id),
         "blockers": answer.core.overview.open_blockers(item.id),
+        "seen": answer.state.ledger_size,
+        **_read_verdict(answer.core, item),
+    }
+
+
+def _read_verdict(core: Core, item: Item) -> dict[str, Any]:
+    """Return what an approval would be of now, or why there can be none; and why whoever looks is no person."""
+    try:
+        act = core.reviews.proposed(item.id, Judgment(approves=True, reason="approved"))
+    except CounterpointError as fault:
+        subject, why_none = "", fault.message
+    else:
+        subject, why_none = str(act.decision["subject"]), ""
+    return {
+        "subject": subject,
+        "why_none": why_none,
+        "why_no_person": core.identities.why_no_person(),
     }
 
 

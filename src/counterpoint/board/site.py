@@ -15,7 +15,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any, Final, cast
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import MutableHeaders
@@ -24,6 +24,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from counterpoint.board import words
+from counterpoint.board.acts import Acted, Form, perform
 from counterpoint.board.pages import PAGES, Answer, SiteFacts
 from counterpoint.board.sittings import (
     CODE_SECONDS,
@@ -103,9 +104,15 @@ class Site:
         cast("dict[str, Any]", self._environment.globals).update(words.CALLED_BY_TEMPLATES)
         self._facts = SiteFacts()
 
-    def admit(self, open_core: Callable[[], Core], read_changes: ReadChanges) -> dict[str, Json]:
+    def admit(
+        self,
+        open_core: Callable[[], Core],
+        read_changes: ReadChanges,
+        tend: Callable[[], None] = lambda: None,
+    ) -> dict[str, Json]:
         """Return where the board is, and a code with which a browser becomes a caller; see `Caller`."""
-        code = self.sittings.mint(Caller(open_core=open_core, read_changes=read_changes))
+        caller = Caller(open_core=open_core, read_changes=read_changes, tend=tend)
+        code = self.sittings.mint(caller)
         return {"address": self.address, "code": code, "seconds": CODE_SECONDS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -119,7 +126,7 @@ class Site:
 
     async def _answer(self, request: Request) -> Response:
         name, _, rest = request.url.path.removeprefix("/").partition("/")
-        if name in {"login", "logout", "static"} or name in PAGES:
+        if name in {"login", "logout", "static", "acts"} or name in PAGES:
             request.scope[PAGE] = f"/{name}"
         if name == "static":
             return self._static(request, rest)
@@ -128,13 +135,16 @@ class Site:
         sitting = self.sittings.find(request.cookies.get(self.cookie, ""))
         if sitting is None:
             return self._message(403, "You are not logged in here", _COMMAND)
+        return await self._serve(request, sitting, name, rest)
+
+    async def _serve(self, request: Request, sitting: Sitting, name: str, rest: str) -> Response:
+        """Answer whoever is logged in."""
         if name == "logout" and not rest:
             return await self._logout(request, sitting)
+        if name == "acts":
+            return await self._act(request, sitting, rest)
         if name not in PAGES:
             return self._message(404, "There is no such page", _FIRST_PAGE)
-        return await self._read(request, sitting, name, rest)
-
-    async def _read(self, request: Request, sitting: Sitting, name: str, rest: str) -> Response:
         if request.method not in {"GET", "HEAD"}:
             return _not_allowed("GET, HEAD")
         return await self._workers.run(lambda: self._page(name, rest, request, sitting))
@@ -204,6 +214,36 @@ class Site:
         response = self._message(200, "You are logged out", _COMMAND)
         response.delete_cookie(self.cookie, httponly=True, samesite="strict")
         return response
+
+    async def _act(self, request: Request, sitting: Sitting, rest: str) -> Response:
+        """Do what a form asks for, and lead back to where it stood."""
+        if request.method != "POST":
+            return _not_allowed("POST")
+        fields = await read_form(request)
+        check_post(request, fields, sitting)
+        verb, _, subject = rest.partition("/")
+
+        def act() -> Acted:
+            acted = perform(self._open(sitting), verb, Form(subject, fields))
+            if acted.fault is None:
+                sitting.caller.tend()
+            return acted
+
+        acted = await self._workers.run(act)
+        back = "review" if fields.get("from") == "review" else "items"
+        page = f"/{back}/{quote(acted.item.id, safe='')}"
+        if acted.fault is None:
+            after = "/review" if back == "review" and verb in {"approve", "reject"} else page
+            return Response(status_code=303, headers={"location": after})
+        return self.render(
+            "refused.html",
+            _STATUS[acted.fault.kind],
+            page="",
+            now=acted.entries[-1].time if acted.entries else "",
+            fault=acted.fault,
+            back=page,
+            entries=acted.entries,
+        )
 
     def render(self, template: str, status: int = 200, **variables: Any) -> Response:
         """Return a page."""

@@ -35,10 +35,14 @@ ReadChanges = Callable[[Core, Item], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who sits there. open_core: returns the core as that caller may use it now; Forbidden once a credential has ended."""
+    """Who sits there. open_core: returns the core as that caller may use it now; Forbidden once a credential has ended.
+
+    tend: has signed what was written; called after an act.
+    """
 
     open_core: Callable[[], Core]
     read_changes: ReadChanges
+    tend: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -521,14 +521,17 @@ def _open_site(app: App, listening: socket.socket) -> Site:
     return open_site(f"{app.place}\0{app.project}", _address(listening).removesuffix("/mcp"))
 
 
-def _admit(site: Callable[[], Site], host: App, app: App, peer: Peer) -> Mapping[str, Json]:
+def _admit(
+    site: Callable[[], Site], backend: HttpBackend, app: App, peer: Peer
+) -> Mapping[str, Json]:
     """Let whoever asks for the board in, as the command line knows him; Forbidden where a scope file narrows the tools."""
     if app.settings.tool_scope:
         raise Forbidden("this server shows no board: a scope file narrows what its callers see")
     from counterpoint.cli.work.changes import read_changes
 
-    app.share(host)
-    return site().admit(partial(app.person, peer=peer), partial(read_changes, app))
+    app.share(backend.app)
+    tend = partial(backend.checkpoints.tend, app.project, app.itself)
+    return site().admit(partial(app.person, peer=peer), partial(read_changes, app), tend)
 
 
 def _pages(backend: HttpBackend) -> dict[str, OwnPage]:
@@ -581,7 +584,7 @@ async def _run(
                 workers=workers,
                 by_starter=replace,
                 checkpoints=backend.checkpoints,
-                board=partial(_admit, site, app),
+                board=partial(_admit, site, backend),
             ) as sockets,
             http.opened(),
         ):

@@ -1,0 +1,155 @@
+"""What people do on the board: each form is one entry of whoever sits there, of what its page showed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from counterpoint.board.acts import ACTS
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.filters import Edit, Note, Report
+from fakes.studio import Studio
+
+ADDRESS = "http://127.0.0.1:8765"
+
+
+@pytest.fixture
+def in_review(planned: list[str], ada: Core) -> str:
+    """Give the phase whose work is done and handed in."""
+    _root, _build, launch, _sail, keel, mast, lock, _setting = planned
+    for task in (keel, mast, lock):
+        started = ada.claims.start(task)
+        ada.tasks.finish(task, started.claim.token, Report(outcome="done", summary="Done"))
+    ada.reviews.submit(launch, "", "All of it")
+    return launch
+
+
+def fields_of(browser: Any, page: str, action: str) -> dict[str, str]:
+    """Answer the hidden fields of a form on a page."""
+    form = browser.get(page).text.partition(f'action="{action}"')[2].partition("</form>")[0]
+    assert form, (page, action)
+    return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
+
+
+def act(browser: Any, verb: str, item: str, page: str = "items", **more: str) -> Any:
+    """Load a page, fill in a form of it, and send that."""
+    fields = fields_of(browser, f"/{page}/{item}", f"/acts/{verb}/{item}")
+    return post(browser, verb, item, {**fields, **more})
+
+
+def post(browser: Any, verb: str, item: str, fields: dict[str, str], **headers: str) -> Any:
+    """Send the fields of a form."""
+    return browser.post(
+        f"/acts/{verb}/{item}",
+        data=fields,
+        headers={"origin": ADDRESS, **headers},
+        follow_redirects=False,
+    )
+
+
+def test_a_review_is_approved_as_whoever_sits_there(
+    browser: Any, in_review: str, person: Core, studio: Studio
+) -> None:
+    size = studio.image().size
+    answer = act(browser, "approve", in_review, "review", reason="Read it")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/review")
+    entry = studio.last()
+    assert (entry.action, entry.actor.name, entry.subject) == ("item.approved", "pat", in_review)
+    assert studio.image().size == size + 1
+    assert person.items.get(in_review).category == "done"
+
+
+def test_a_review_is_sent_back_with_what_to_fix(browser: Any, in_review: str, ada: Core) -> None:
+    assert act(browser, "reject", in_review, "review", reason=" ").status_code == 400
+    answer = act(
+        browser, "reject", in_review, "review", reason="It leaks", fixes="Oil it\r\n\r\nDry it"
+    )
+    assert answer.status_code == 303
+    rejection = ada.overview.facets(in_review).rejection
+    assert rejection is not None
+    assert (rejection.reason, rejection.fixes) == ("It leaks", ("Oil it", "Dry it"))
+
+
+def test_comments_blockers_and_claims_have_their_acts(
+    browser: Any, planned: list[str], bob: Core, person: Core, studio: Studio
+) -> None:
+    keel, mast = planned[4], planned[5]
+    bob.journal.append(Note(kind="blocker", body="No paint", item=mast))
+    assert act(browser, "unblock", mast, reason="There is paint").status_code == 303
+    assert studio.last().action == "blocker.resolved"
+    assert act(browser, "comment", mast, reason="Use oak").headers["location"] == f"/items/{mast}"
+    (record,) = person.overview.recent("comment", item=mast)
+    assert (str(record.body), record.agent) == ("Use oak", "pat")
+    assert act(browser, "release", keel, reason="She left").status_code == 303
+    assert studio.last().action == "claim.released"
+    assert "/acts/release/" not in browser.get(f"/items/{keel}").text
+    assert "/acts/unblock/" not in browser.get(f"/items/{mast}").text
+
+
+def test_what_others_changed_since_is_shown_and_nothing_is_done(
+    browser: Any, in_review: str, ada: Core, studio: Studio
+) -> None:
+    page, action = f"/review/{in_review}", f"/acts/approve/{in_review}"
+    fields = fields_of(browser, page, action)
+    ada.items.edit(in_review, Edit(title="Launch it twice"))
+    before = studio.image()
+    for wrong in ({}, {"version": "x"}, {"version": "1" * 99}):
+        answer = post(browser, "approve", in_review, {**fields, **wrong})
+        assert "Nothing was done" in answer.text
+        assert answer.status_code in {400, 409}
+    answer = post(browser, "approve", in_review, fields)
+    for words in ("changed by others", "item.edited", f'href="{page}"', ">ada<"):
+        assert words in answer.text
+    fresh = fields_of(browser, page, action)
+    answer = post(browser, "approve", in_review, {**fresh, "subject": "0" * 40})
+    assert (answer.status_code, "you reviewed 000000000000" in answer.text) == (409, True)
+    assert studio.image() == before
+    assert post(browser, "approve", in_review, fresh).status_code == 303
+
+
+def test_who_worked_on_it_does_not_judge_it_and_an_agent_frees_nothing(
+    visit: Callable[..., Any],
+    in_review: str,
+    planned: list[str],
+    ada: Core,
+    bob: Core,
+    studio: Studio,
+) -> None:
+    browser = visit(ada)
+    before = studio.image()
+    assert act(browser, "approve", in_review, "review").status_code == 403
+    assert studio.image() == before
+    agent = visit(bob)
+    held = ada.items.get(planned[5])
+    fields = fields_of(agent, f"/items/{held.id}", f"/acts/comment/{held.id}")
+    assert post(agent, "release", held.id, fields).status_code in {403, 409}
+    assert studio.image() == before
+
+
+def test_no_act_without_its_token_origin_and_method(
+    browser: Any, planned: list[str], bob: Core, studio: Studio
+) -> None:
+    mast = planned[5]
+    bob.journal.append(Note(kind="blocker", body="No paint", item=mast))
+    fields = fields_of(browser, f"/items/{mast}", f"/acts/comment/{mast}") | {"reason": "x"}
+    before = studio.image()
+    for verb in ACTS:
+        for wrong, headers in (
+            ({"token": ""}, {}),
+            ({}, {"origin": "null"}),
+            ({}, {"origin": "http://127.0.0.1:1"}),
+            ({}, {"sec-fetch-site": "cross-site"}),
+        ):
+            assert post(browser, verb, mast, {**fields, **wrong}, **headers).status_code == 403
+        assert browser.get(f"/acts/{verb}/{mast}").status_code == 405
+    assert post(browser, "close", mast, fields).status_code == 404
+    assert post(browser, "comment", "demo-99", fields).status_code == 404
+    cookies = dict(browser.cookies)
+    browser.cookies.clear()
+    assert post(browser, "comment", mast, fields).status_code == 403
+    assert studio.image() == before
+    browser.cookies.update(cookies)
+    assert post(browser, "comment", mast, fields).status_code == 303
