@@ -36,7 +36,6 @@ def _program(folder: Path, *words: str, prompt: str = PROMPT, seconds: int = 20)
 
 
 def test_placeholders_are_filled_once_and_other_braces_stay() -> None:
-    """What was put in is not read again; JSON in a word is a word."""
     values = {**VALUES, "prompt": "work on {spec}", "session": "{round}"}
     assert fill_placeholders('{"a": {session}, "b": {prompt}} {x}', values) == (
         '{"a": {round}, "b": work on {spec}} {x}'
@@ -54,7 +53,6 @@ def test_an_agent_gets_its_words_and_no_shell_reads_them(tmp_path: Path) -> None
 
 
 def test_the_built_in_prompt_names_what_an_agent_needs() -> None:
-    """And no placeholder is left in it."""
     told = fill_placeholders(PROMPT, {**VALUES, "prompt": ""})
     assert "Spec: harbour. Run: ses_1." in told
     assert "{" not in told
@@ -63,7 +61,6 @@ def test_the_built_in_prompt_names_what_an_agent_needs() -> None:
 
 
 def test_an_agent_is_asked_to_end_and_said_to_have_been(tmp_path: Path) -> None:
-    """It may say goodbye."""
     script = "trap 'echo bye; exit 0' TERM; echo on; while :; do sleep 0.05; done"
     heard = bytearray()
     program = _program(tmp_path, "sh", "-c", script)
@@ -75,13 +72,11 @@ def test_an_agent_is_asked_to_end_and_said_to_have_been(tmp_path: Path) -> None:
 
 
 def test_an_agent_over_its_time_is_ended(tmp_path: Path) -> None:
-    """With whatever it has started."""
     ended = _program(tmp_path, "sleep", "60", seconds=1).run(VALUES, bytearray().extend, bool)
     assert ended.timed_out
 
 
 def test_an_agent_over_its_time_that_says_goodbye_was_over_it_all_the_same(tmp_path: Path) -> None:
-    """Its exit code says that all is well."""
     script = "trap 'exit 0' TERM; while :; do sleep 0.05; done"
     ended = _program(tmp_path, "sh", "-c", script, seconds=1).run(VALUES, bytearray().extend, bool)
     assert (ended.exit_code, ended.timed_out) == (0, True)
@@ -89,7 +84,6 @@ def test_an_agent_over_its_time_that_says_goodbye_was_over_it_all_the_same(tmp_p
 
 
 def test_an_agent_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """Nothing was started."""
     with pytest.raises(ProgramMissing, match="no-such-agent"):
         _program(tmp_path, "no-such-agent").run(VALUES, bytearray().extend, bool)
 
@@ -101,7 +95,6 @@ def app(tmp_path: Path) -> App:
 
 
 def test_the_variables_of_an_agent_lead_it_to_this_project_and_role(app: App) -> None:
-    """All else stays as it was, but what the caller's own connection was for."""
     environ = {
         "PATH": "/bin",
         "ANTHROPIC_API_KEY": "k",
@@ -128,7 +121,6 @@ def test_the_variables_of_an_agent_lead_it_to_this_project_and_role(app: App) ->
 
 
 def test_the_supervisor_has_the_role_that_was_set_and_else_may_pause(app: App) -> None:
-    """What narrows somebody is not loosened by this command."""
     assert agent_environ({}, app, "x")["COUNTERPOINT_ROLE"] == "maintainer"
     for name in ("COUNTERPOINT_ROLE", "FOUNDRY_MCP_ROLE"):
         assert agent_environ({name: "observer"}, app, "x")["FOUNDRY_MCP_ROLE"] == "observer"

@@ -32,7 +32,6 @@ def handlers() -> Iterator[None]:
 def test_the_first_signal_is_a_wish_and_the_second_an_order(
     number: signal.Signals, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Whichever of them it is; afterwards they mean what they meant before."""
     # Whoever runs the tests may have had one of them ignored, as `nohup` does.
     before = signal.default_int_handler
     signal.signal(number, before)
@@ -55,13 +54,11 @@ def test_who_was_started_to_ignore_the_end_of_its_terminal_goes_on_ignoring_it()
 
 @pytest.mark.usefixtures("ledger")
 def test_an_agent_has_to_be_named(call: Callable[..., Any]) -> None:
-    """There is none that is started unasked."""
     assert call("supervise", "harbour").code == 2
 
 
 @pytest.mark.usefixtures("place")
 def test_nothing_is_made_where_there_is_no_ledger(call: Callable[..., Any], place: Path) -> None:
-    """It is said what to do."""
     said = call("supervise", "harbour", "--", "true")
     assert (said.code, "counterpoint init" in said.err) == (3, True)
     assert not (place / ".counterpoint").exists()
@@ -69,7 +66,6 @@ def test_nothing_is_made_where_there_is_no_ledger(call: Callable[..., Any], plac
 
 @pytest.mark.usefixtures("ledger")
 def test_a_prompt_that_cannot_be_given_is_refused(call: Callable[..., Any], tmp_path: Path) -> None:
-    """One that is not there, is no text, or is too long for a word."""
     odd, long = tmp_path / "odd", tmp_path / "long"
     odd.write_bytes(b"\xff\xfe")
     long.write_text("x" * 100_001)
@@ -93,11 +89,10 @@ def made(app: App, **attributes: str) -> None:
 
 
 def test_a_spec_that_there_is_not_starts_nothing(call: Callable[..., Any], app: App) -> None:
-    """Neither a server nor an agent is left of a name that was mistyped."""
     made(app)
     before = {path.name for path in app.folder.iterdir()}
     said = call("supervise", f"{SPEC}x", "--", "no-such-agent")
-    assert (said.code, "counterpoint list --kind spec" in said.err) == (1, True), said.err
+    assert (said.code, "counterpoint list --all" in said.err) == (1, True), said.err
     assert f"there is no spec '{SPEC}x'; nothing was started" in said.err
     assert {path.name for path in app.folder.iterdir()} == before
 
@@ -113,10 +108,25 @@ def test_a_spec_whose_commands_nobody_lets_be_run_is_not_begun(
     assert watching.list(SPEC, None, 1) == []
 
 
+def test_a_plan_is_supervised_by_any_name_and_not_with_a_check_that_nobody_allows(
+    call: Callable[..., Any], app: App
+) -> None:
+    task = Draft(kind="task", title="Try it", checks=(("make", "all"),))
+    phase = Draft(kind="phase", title="Build", children=(task,))
+    plan = app.person().plans.create(Draft(kind="plan", title="Pier of stone", children=(phase,)))
+    id_, number = plan.root.id, plan.root.id.rpartition("-")[2]
+    before = {path.name for path in app.folder.iterdir()}
+    for name in (id_, number, f"#{number}", id_.upper()):
+        said = call("supervise", name, "--", "no-such-agent")
+        assert (said.code, "counterpoint trust --allow 'make all'" in said.err) == (3, True), name
+    said = call("supervise", str(int(number) + 1), "--", "no-such-agent")
+    assert (said.code, f"Name the whole: {id_}." in said.err) == (2, True), said.err
+    assert {path.name for path in app.folder.iterdir()} == before
+
+
 def test_a_run_is_not_begun_for_an_agent_that_is_not_there(
     call: Callable[..., Any], app: App
 ) -> None:
-    """Or it would have to be ended by somebody."""
     made(app)
     said = call("supervise", SPEC, "--", "no-such-agent", "{prompt}")
     assert (said.code, "`no-such-agent`" in said.err) == (3, True), said.err

@@ -14,7 +14,7 @@ from counterpoint.cli.supervise.command import code_of
 from counterpoint.cli.supervise.loop import StopRequest, Supervision
 from counterpoint.cli.supervise.outcome import tell_outcome
 from counterpoint.cli.supervise.screens import open_screen
-from counterpoint.cli.supervise.specrun import SpecRun
+from counterpoint.cli.supervise.specrun import LIST_SPECS, SpecRun
 from counterpoint.dialects.foundry.runs.rules.signals import LINGER_SECONDS
 from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import (
@@ -109,7 +109,6 @@ def test_a_spec_is_worked_on_phase_by_phase_until_it_is_complete(supervise: Supe
 def test_every_other_signal_stops_and_asks_for_somebody(
     supervise: Supervise, reason: str, advice: str
 ) -> None:
-    """With what is recommended, and the command that goes on."""
     runs = FakeRuns()
     told = supervise(runs, _finishes(runs, 1, reason))
     assert (told.code, told.last["act"], told.last["because"]) == (
@@ -124,7 +123,6 @@ def test_every_other_signal_stops_and_asks_for_somebody(
 
 
 def test_a_run_that_failed_is_not_gone_on_with(supervise: Supervise) -> None:
-    """Neither after a round nor at the beginning."""
     runs = FakeRuns()
 
     def part(_heard: object, _ends: object) -> None:
@@ -164,7 +162,6 @@ def test_an_agent_that_leaves_its_run_alone_stops_it(
 
 
 def test_what_a_supervisor_that_was_killed_has_left_goes_on(supervise: Supervise) -> None:
-    """In the same session; so does a run that somebody paused."""
     runs = FakeRuns(status="running", done=1)
     assert supervise(runs, _finishes(runs, 4)).code == 0
     assert runs.calls == []
@@ -174,14 +171,12 @@ def test_what_a_supervisor_that_was_killed_has_left_goes_on(supervise: Supervise
 
 
 def test_a_run_of_which_nothing_was_heard_is_taken_up_afresh(supervise: Supervise) -> None:
-    """Or the first call of the agent would pause it for the one who is gone."""
     runs = FakeRuns(status="running", done=1, is_stale=True)
     assert supervise(runs, _finishes(runs, 4)).code == 0
     assert runs.calls == ["pause", "resume"]
 
 
 def test_what_needs_somebody_goes_on_once_that_was_seen_to(supervise: Supervise) -> None:
-    """With `--resume`, and without it not."""
     runs = FakeRuns()
     runs.pauses("blocked", 1)
     assert supervise(runs).code == 1
@@ -190,7 +185,6 @@ def test_what_needs_somebody_goes_on_once_that_was_seen_to(supervise: Supervise)
 
 
 def test_what_was_not_seen_to_is_refused_by_the_server_and_told(supervise: Supervise) -> None:
-    """No agent is started; a refusal of any other resumption is an error."""
     runs = FakeRuns(refusals={"resume": refused("MANUAL_GATE_ACK_REQUIRED", "validation")})
     runs.pauses("gate_review_required", 2)
     told = supervise(runs, is_seen_to=True)
@@ -202,7 +196,6 @@ def test_what_was_not_seen_to_is_refused_by_the_server_and_told(supervise: Super
 
 
 def test_a_phase_that_is_complete_with_nothing_more_done_goes_on(supervise: Supervise) -> None:
-    """As after a gate that a person has opened."""
     runs = FakeRuns()
     runs.pauses("gate_review_required", 3)
     parts = (_finishes(runs, 3), _finishes(runs, 4))
@@ -210,7 +203,6 @@ def test_a_phase_that_is_complete_with_nothing_more_done_goes_on(supervise: Supe
 
 
 def test_a_gate_that_waits_for_a_person_is_named(supervise: Supervise) -> None:
-    """With the command that answers it; the supervisor answers none itself."""
     runs = FakeRuns(attempt="gate_7")
     runs.pauses("gate_review_required", 2)
     told = supervise(runs)
@@ -222,7 +214,6 @@ def test_a_gate_that_waits_for_a_person_is_named(supervise: Supervise) -> None:
 
 
 def test_the_rounds_are_counted(supervise: Supervise) -> None:
-    """What is left is for the next call."""
     runs = FakeRuns()
     told = supervise(runs, _finishes(runs, 1), _finishes(runs, 2), limit=2)
     assert (told.code, told.last["act"], told.last["because"]) == (1, "stop", "rounds_used_up")
@@ -231,7 +222,6 @@ def test_the_rounds_are_counted(supervise: Supervise) -> None:
 
 
 def test_a_run_that_says_the_same_again_is_stopped(supervise: Supervise) -> None:
-    """Or it would cost for ever."""
     runs = FakeRuns()
     told = supervise(runs, _finishes(runs, 2), _finishes(runs, 2), _finishes(runs, 2))
     assert told.last["because"] == "no_progress"
@@ -241,7 +231,6 @@ def test_a_run_that_says_the_same_again_is_stopped(supervise: Supervise) -> None
 def test_a_complete_spec_is_not_begun_again_unless_there_is_more_in_it(
     supervise: Supervise,
 ) -> None:
-    """What came in since is for another run."""
     runs = FakeRuns(status="completed", done=4)
     assert supervise(runs).code == 0
     assert runs.calls == []
@@ -260,7 +249,6 @@ def test_who_has_completed_the_spec_is_left_to_be_said(supervise: Supervise) -> 
 
 
 def test_no_agent_is_started_on_a_spec_without_tasks(supervise: Supervise) -> None:
-    """It would hear at once that all is complete."""
     runs = FakeRuns(total=0)
     with pytest.raises(Conflict, match="no tasks in harbour"):
         supervise(runs)
@@ -268,7 +256,6 @@ def test_no_agent_is_started_on_a_spec_without_tasks(supervise: Supervise) -> No
 
 
 def test_who_is_asked_to_stop_ends_the_agent_and_pauses_the_run(supervise: Supervise) -> None:
-    """It goes on with the next call."""
     runs, stopping = FakeRuns(), StopRequest()
 
     def part(_heard: object, ends: Callable[[], bool]) -> Any:
@@ -287,7 +274,6 @@ def test_who_is_asked_to_stop_ends_the_agent_and_pauses_the_run(supervise: Super
 def test_an_agent_that_stays_is_ended_a_while_after_its_run_has_stopped(
     supervise: Supervise,
 ) -> None:
-    """And not before: it may have to say goodbye."""
     runs, seconds = FakeRuns(), iter([0.0, 1.0, 1.0, 2.0, 2.0, *[LINGER_SECONDS + 9] * 9])
 
     def part(_heard: object, ends: Callable[[], bool]) -> Any:
@@ -302,7 +288,6 @@ def test_an_agent_that_stays_is_ended_a_while_after_its_run_has_stopped(
 
 
 def test_a_server_that_is_away_for_a_while_ends_nobody(supervise: Supervise) -> None:
-    """It is told, and asked again."""
     runs = FakeRuns()
 
     def part(_heard: object, ends: Callable[[], bool]) -> None:
@@ -318,7 +303,6 @@ def test_a_server_that_is_away_for_a_while_ends_nobody(supervise: Supervise) -> 
 
 
 def test_an_agent_that_cannot_be_started_leaves_the_run_paused(supervise: Supervise) -> None:
-    """Nobody works on it."""
     runs = FakeRuns()
     with pytest.raises(ProgramMissing):
         supervise(runs, ProgramMissing("no such program"))
@@ -326,7 +310,6 @@ def test_an_agent_that_cannot_be_started_leaves_the_run_paused(supervise: Superv
 
 
 def test_a_reader_that_goes_away_leaves_the_run_paused(supervise: Supervise) -> None:
-    """The agent is ended; nobody would see what it does."""
     runs = FakeRuns()
 
     def part(_heard: object, _ends: object) -> None:
@@ -340,7 +323,6 @@ def test_a_reader_that_goes_away_leaves_the_run_paused(supervise: Supervise) -> 
 def test_what_went_wrong_with_an_agent_is_told_though_the_server_is_gone(
     supervise: Supervise,
 ) -> None:
-    """And not that the run could not be paused."""
     runs = FakeRuns()
 
     def part(_heard: object, _ends: object) -> None:
@@ -352,7 +334,6 @@ def test_what_went_wrong_with_an_agent_is_told_though_the_server_is_gone(
 
 
 def test_a_run_that_cannot_be_paused_is_left_as_it_is(supervise: Supervise) -> None:
-    """What was decided is told all the same."""
     runs = FakeRuns(refusals={"pause": refused("AUTHORIZATION", "authorization")})
     told = supervise(runs, lambda _heard, _ends: None)
     assert (told.code, told.last["because"], told.last["signal"]) == (1, "agent_left", "running")
@@ -368,12 +349,11 @@ def test_nothing_is_begun_where_runs_are_refused(supervise: Supervise) -> None:
     runs = FakeRuns(refusals={"progress": refused("SPEC_NOT_FOUND", "not_found")})
     with pytest.raises(NotFound) as missing:
         supervise(runs)
-    assert missing.value.hint == "Look with `counterpoint list --kind spec`."
+    assert missing.value.hint == LIST_SPECS
     assert runs.calls == []
 
 
 def test_a_refusal_that_is_a_signal_asks_for_somebody(supervise: Supervise) -> None:
-    """As the loop says it; others are errors."""
     runs = FakeRuns(refusals={"status": refused("GATE_AUDIT_FAILURE", "validation")})
     told = supervise(runs)
     assert (told.code, told.last["because"], told.last["reason"]) == (

@@ -10,7 +10,13 @@ import pytest
 from counterpoint.cli.output import Output
 from counterpoint.cli.supervise.outcome import SAID, Outcome, tell_outcome
 from counterpoint.cli.supervise.specrun import RunStatus
-from counterpoint.dialects.foundry.runs.rules.signals import REASONS, Decision
+from counterpoint.dialects.foundry.runs.rules.signals import (
+    REASONS,
+    Decision,
+    Place,
+    Standing,
+    recommended_actions,
+)
 from counterpoint.kernel.clock import SystemClock
 
 _GATE = (
@@ -21,11 +27,12 @@ _FILED = (
     "It stays active until an agent is asked to call `lifecycle` with action=complete,"
     " spec_id=harbour, or its file is moved to the folder `completed`."
 )
+PLAN = "harbour-1"
+PAUSED = Standing(status="paused", pause_reason="gate_review_required")
 LOOK = RunStatus(state="running", session="ses_1", phase="phase-1", done=1, total=4)
 
 
 def test_every_reason_has_words() -> None:
-    """And none is said twice."""
     assert set(SAID) == set(REASONS)
     assert len(set(SAID.values())) == len(SAID)
 
@@ -69,9 +76,26 @@ def test_every_reason_has_words() -> None:
             ),
             [
                 "Ended: the run needs somebody (gate_review_required). 1 of 4 tasks are done.",
-                "Resolve it. (tool: task list-blocked)",
+                "Resolve it. Have an agent call `task list-blocked`.",
                 _GATE,
                 "When that is seen to: `counterpoint supervise harbour --resume -- AGENT…`.",
+            ],
+        ),
+        (
+            Decision(act="escalate", reason="paused_needs_attention"),
+            replace(
+                LOOK,
+                why="gate_review_required",
+                phase="harbour-2",
+                actions=tuple(
+                    {name: str(text) for name, text in action.items()}
+                    for action in recommended_actions(PAUSED, Place(session="s", spec=PLAN))
+                ),
+            ),
+            [
+                "Ended: the run needs somebody (gate_review_required). 1 of 4 tasks are done.",
+                "Look at it with `counterpoint show harbour-2`; it is good: `counterpoint approve harbour-2`.",
+                "When that is seen to: `counterpoint supervise harbour-1 --resume -- AGENT…`.",
             ],
         ),
     ],
@@ -79,7 +103,6 @@ def test_every_reason_has_words() -> None:
 def test_in_the_end_is_said_why_and_what_to_do(
     decision: Decision, look: RunStatus, lines: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the command that goes on, where something is left to do."""
     said = "".join(f"line {number}\n" for number in range(9))
     outcome = Outcome(
         decision=decision,
@@ -89,5 +112,6 @@ def test_in_the_end_is_said_why_and_what_to_do(
         log=Path("/x/1.log"),
         said=f"{said}\x1b[31m",
     )
-    tell_outcome(Output(), SystemClock(), "harbour", outcome)
+    spec = "harbour" if look.phase == LOOK.phase else PLAN
+    tell_outcome(Output(), SystemClock(), spec, outcome)
     assert capsys.readouterr().out.splitlines() == lines

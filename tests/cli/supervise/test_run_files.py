@@ -19,7 +19,6 @@ NOW = Timestamp("2026-01-02T03:04:05.678Z")
 
 
 def test_two_specs_never_share_a_folder(tmp_path: Path) -> None:
-    """Whatever their ids look like, none leads out of it."""
     specs = ("a b", "a-b", "A-b", "../../a-b", "a" * 400)
     folders = {folder_of(tmp_path, spec) for spec in specs}
     assert len(folders) == len(specs)
@@ -27,7 +26,6 @@ def test_two_specs_never_share_a_folder(tmp_path: Path) -> None:
 
 
 def test_one_supervises_a_spec_at_a_time(tmp_path: Path) -> None:
-    """The other is told who does; afterwards it may."""
     folder = folder_of(tmp_path, "harbour")
     with (
         lock_spec(folder, "harbour"),
@@ -40,7 +38,6 @@ def test_one_supervises_a_spec_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    """Neither locked nor written to; a link is not followed."""
     (tmp_path / "supervised").write_text("no folder")
     with pytest.raises(Unavailable, match="supervised"), lock_spec(folder_of(tmp_path, "x"), "x"):
         pytest.fail("it was held")
@@ -55,7 +52,6 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 def test_a_log_has_all_that_was_said_up_to_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then it says that more came."""
     monkeypatch.setattr(run_files, "LOG_LIMIT", 10)
     with open_log(tmp_path, 7, NOW) as log:
         for chunk in (b"12345", b"67890abc", b"def"):
@@ -66,7 +62,6 @@ def test_a_log_has_all_that_was_said_up_to_its_limit(
 
 
 def test_the_latest_logs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others go when one is opened."""
     monkeypatch.setattr(run_files, "KEPT", 2)
     (tmp_path / "lock").touch()
     for number in (1, 2, 3):
@@ -77,8 +72,6 @@ def test_the_latest_logs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_full_disk_ends_no_agent(tmp_path: Path) -> None:
-    """What it says is lost; it works on."""
-
     class Full(BytesIO):
         def write(self, _chunk: Buffer, /) -> int:
             raise OSError(errno.ENOSPC, "full")

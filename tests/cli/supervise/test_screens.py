@@ -40,7 +40,6 @@ def _play(screen: Screen) -> None:
 
 
 def test_lines_are_said_when_something_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the output is no terminal; what the agent says is not among them."""
     with open_screen(Output(), CLOCK, is_verbose=False) as screen:
         _play(screen)
     said = capsys.readouterr()
@@ -55,14 +54,12 @@ def test_lines_are_said_when_something_has_changed(capsys: pytest.CaptureFixture
 
 
 def test_what_agents_say_is_shown_if_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside the answer, a line at a time, and nothing of it steers a terminal."""
     with open_screen(Output(), CLOCK, is_verbose=True) as screen:
         _play(screen)
     assert capsys.readouterr().err == "  | hello\\u{1b}[31m world\n  | last\n"
 
 
 def test_events_are_objects_on_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each with its name and time; the run only when it has changed."""
     with open_screen(Output(json=True), CLOCK, is_verbose=False) as screen:
         _play(screen)
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -90,7 +87,6 @@ def test_events_are_objects_on_a_line(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_table_is_drawn_on_a_terminal(on_terminal: Callable[[], tuple[Any, Any]]) -> None:
-    """With phase, step, tasks and signal, and with what came of the agent."""
     out, _ = on_terminal()
     with open_screen(output_for(), CLOCK, is_verbose=False) as screen:
         _play(screen)
@@ -112,7 +108,6 @@ def test_a_table_is_drawn_on_a_terminal(on_terminal: Callable[[], tuple[Any, Any
 def test_the_end_of_an_agent_is_said(
     how: Any, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By itself, asked, or over its time."""
     with open_screen(Output(), CLOCK, is_verbose=False) as screen:
         screen.ended(2, how)
     assert capsys.readouterr().out.endswith(f"round 2   {words}\n")

@@ -17,8 +17,12 @@ from builders import git
 from counterpoint.app import App
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.people import sshsig
+from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, Report
-from counterpoint.core.model.identity import Confirmation
+from counterpoint.core.model.identity import Confirmation, Identity
+from counterpoint.evidence.trust import personal
+from fakes.people import Person
+from fakes.studio import Studio
 from fakes.terminal import PASSPHRASE, Open, add_key, make_key, sign
 
 VERIFIER = Path(__file__).parents[3] / "docs" / "verifier" / "verify.py"
@@ -42,6 +46,25 @@ def last(call: Call) -> dict[str, object]:
     """Answer the last entry of the ledger but the program's own, which names the key at the first signature."""
     entries = call("log", "--limit", "2", "--json").json["entries"]
     return next(one for one in reversed(entries) if one["action"] != "signer.named")
+
+
+def test_status_names_the_key_that_judges_unattested_work(call: Call, app: App) -> None:
+    session = app.agent().session
+    core = app.core(Identity(kind="agent", name="bo", session=session))
+    plan = core.plans.create(Draft(kind="task", title="Sails", review=True))
+    claim = core.claims.start(plan.ready[0]).claim
+    core.tasks.finish(claim.item, claim.token, Report(outcome="done", summary="done"))
+    assert "judge somebody else (`counterpoint key add`)." in call("status").out
+    person = Person(studio=Studio())
+    folder = personal.folder_of(os.environ)
+    personal.remember(folder, person.public_key, "passphrase", str(folder / "key"))
+    people = app.person().people
+    proposed = people.enrolment(person.public_key, "ann", "passphrase")
+    signed = people.sign(people.prepare(proposed, person.key), person.seal)
+    key = app.confirmed(signed).people.enrol(person.public_key, proposed)
+    told = call("status").out
+    assert f"(yours is {key.id}: `counterpoint approve` signs with it)" in told
+    assert "key add" not in told
 
 
 def test_a_key_is_made_at_a_terminal_and_signs_there(at: Open, call: Call, place: Path) -> None:

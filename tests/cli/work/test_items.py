@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 
@@ -25,8 +27,30 @@ def test_an_item_is_added_with_all_that_can_be_asked_of_it(call, ledger):
     assert "counterpoint trust" in said.err
 
 
+@pytest.mark.parametrize(
+    ("check", "sign"),
+    [
+        ("a && b", "&&"),
+        ("cd x && make", "&&"),
+        ("a || b", "||"),
+        ("a ; b", ";"),
+        ("a; b", ";"),
+        ("a | b", "|"),
+        ("a > b", ">"),
+        ("make $(nproc)", "$("),
+        ("grep 'it is' \"a\" | wc", "|"),
+    ],
+)
+def test_a_check_that_needs_a_shell_is_refused_with_the_words_that_work(call, ledger, check, sign):
+    for item, *words in (("5", "edit", "5"), ("8", "add", "Row")):
+        said = call(*words, "--check", check)
+        assert (said.code, f"'{sign}' needs a shell" in said.err) == (2, True), said.err
+        option = said.err[said.err.index("Have a shell run it: ") :].partition(": ")[2]
+        assert call(*words, *shlex.split(option)).code == 0, option
+        assert f"sh -c '{check}'" in call("show", item).out.replace("'\"'\"'", "'")
+
+
 def test_an_item_without_more_stands_alone(call, ledger):
-    """It is a task that can be started; a phase cannot stand alone."""
     said = call("add", "Sweep the deck")
     assert said.out == "harbour-8 is open: Sweep the deck (it can be started now)\n"
     assert call("add", "Later", "--kind", "phase").code == 2
@@ -42,7 +66,6 @@ def test_what_is_added_under_a_key_is_added_once(call, ledger):
 
 
 def test_an_item_is_changed_in_what_was_named(call, ledger):
-    """All the rest stays; names of others are read as everywhere."""
     said = call(
         *("edit", "raise", "--title", "Step the mast", "--priority", "0", "--add-label", "tall"),
         *("--not-after", "4", "--after", "paint", "--assignee", "bob", "--reason", "the crane"),
@@ -74,14 +97,12 @@ def test_an_item_is_changed_in_what_was_named(call, ledger):
     ],
 )
 def test_what_cannot_be_meant_is_wrong_usage(call, ledger, words):
-    """Exit code 2, and nothing is written."""
     before = call("log", "--json").json["entries"][-1]["sequence"]
     assert call(*words).code == 2
     assert call("log", "--json").json["entries"][-1]["sequence"] == before
 
 
 def test_a_state_is_moved_by_the_rules(call, ledger):
-    """What the table of states does not have is refused with what it has."""
     assert call("edit", "5", "--status", "skipped", "--reason", "no wind").code == 0
     assert call("show", "5", "--json").json["item"]["status"] == "skipped"
     said = call("edit", "6", "--status", "flying")
@@ -90,7 +111,6 @@ def test_a_state_is_moved_by_the_rules(call, ledger):
 
 @pytest.mark.parametrize("area", ["../..", "/etc", "src/../../x", "~/x"])
 def test_an_area_outside_of_the_project_is_refused(call, ledger, area):
-    """By add and edit, in the words that a plan is refused with."""
     for words in (("add", "Paint the mast"), ("edit", "6")):
         said = call(*words, "--area", area)
         assert said.code == 2
@@ -99,7 +119,6 @@ def test_an_area_outside_of_the_project_is_refused(call, ledger, area):
 
 @pytest.mark.parametrize(("title", "why"), [("", "there is no title"), ("a\nb", "one line")])
 def test_an_item_that_cannot_be_added_is_no_plan(call, ledger, title, why):
-    """Whoever adds one item reads of an item, and of no lines."""
     said = call("add", title)
     assert said.code == 2
     assert "the item cannot be made: " in said.err

@@ -7,13 +7,17 @@ import pytest
 
 @pytest.mark.parametrize("name", ["harbour-6", "HARBOUR-006", "6", "#6", "Paint", "paint THE"])
 def test_an_item_has_many_names(call, ledger, name):
-    """Its id in any form, its number, how its title begins."""
     said = call("edit", name, "--add-label", "x", "--json")
     assert (said.code, said.json["item"]["id"]) == (0, "harbour-6"), said.err
 
+    work = call("export", name, "--format", "json")
+    assert work.out == call("export", "harbour-6", "--format", "json").out != ""
+    if name.lstrip("#") == "6":
+        command = ("audit", "redact", name, "--reason", "a name", "--json")
+        assert call(*command).json["id"] == "harbour-6"
+
 
 def test_a_beginning_that_several_titles_have_names_them(call, ledger):
-    """Nobody guesses; the one whose whole title it is goes before."""
     call("add", "Paint the mast")
     said = call("edit", "paint", "--add-label", "x")
     assert said.code == 2
@@ -25,7 +29,6 @@ def test_a_beginning_that_several_titles_have_names_them(call, ledger):
 
 @pytest.mark.parametrize("name", ["99", "#99", "nothing", "", "harbour-99"])
 def test_a_name_that_nothing_has_is_not_found(call, ledger, name):
-    """Exit code 1, with how to look."""
     said = call("edit", name, "--add-label", "x")
     assert (said.code, "counterpoint find" in said.err) == (1, True)
 
@@ -60,7 +63,6 @@ def test_a_shell_is_offered_ids_with_their_titles(call, ledger, monkeypatch, cap
 def test_a_shell_is_offered_sessions_and_records_too(
     ledger, call, monkeypatch, capsys, typed, has, lacks
 ):
-    """Where they may be named, with whose they are or what they say."""
     monkeypatch.setenv("_COUNTERPOINT_COMPLETE", "zsh_complete")
     monkeypatch.setenv("COMP_WORDS", f"counterpoint {typed}")
     monkeypatch.setenv("COMP_CWORD", str(typed.count(" ") + 1))
@@ -73,7 +75,6 @@ def test_a_shell_is_offered_sessions_and_records_too(
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_what_completes_in_a_shell_is_printed(call, place, shell):
-    """It asks this program, under its name; no shell is started for it."""
     said = call("completion", shell)
     assert (said.code, f"_COUNTERPOINT_COMPLETE={shell}_complete" in said.out) == (0, True)
 

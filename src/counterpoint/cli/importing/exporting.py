@@ -15,7 +15,7 @@ from counterpoint.cli.grouping import examples
 from counterpoint.cli.importing.files import sections
 from counterpoint.cli.importing.readers import own
 from counterpoint.cli.importing.readers.beads import ENDS, GATE, GATE_FIELDS
-from counterpoint.cli.work.names import ITEM
+from counterpoint.cli.work.names import ITEM, item_id
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.foreign import ForeignItem, ForeignWork
 from counterpoint.core.model.lifecycles import CLOSED, TASK, category_of
@@ -92,7 +92,8 @@ def export_command(context: CommandContext, *, item: str, form: str, output: Pat
     For GitHub each line is the input of one `gh api repos/OWNER/REPO/issues --input -`.
     """
     with context.out.counting("Reading the work"):
-        work = context.core.use(ForeignExports).work(item)
+        top = item_id(context.core, item) if item else ""
+        work = context.core.use(ForeignExports).work(top)
         text = WRITERS[form](work)
     lost = list(_lost(form, work))
     if output is None:

@@ -27,10 +27,10 @@ from counterpoint.cli.supervise.loop import StopRequest, Supervision
 from counterpoint.cli.supervise.outcome import tell_outcome
 from counterpoint.cli.supervise.run_files import folder_of, lock_spec, read_results
 from counterpoint.cli.supervise.screens import open_screen
-from counterpoint.cli.supervise.specrun import SpecRun
+from counterpoint.cli.supervise.specrun import LIST_SPECS, SpecRun
 from counterpoint.core.model.runs import Run, RunOrder
 from counterpoint.core.operations.recording.context import Context
-from counterpoint.dialects.foundry.nodes.queries import get_spec
+from counterpoint.dialects.foundry.nodes.queries import get_spec, spec_id
 from counterpoint.dialects.foundry.places import FOLDERS, specs_dir
 from counterpoint.dialects.foundry.runs.rules.signals import Decision
 from counterpoint.dialects.foundry.runs.sessions import Commands
@@ -98,6 +98,7 @@ def supervise_command(
     app = open_here(db=db, project=project)
     try:
         require(app)
+        spec = _find_spec(app, spec)
         _refuse_lacking(app, spec)
         folder = folder_of(app.folder, spec)
         program = AgentProgram(
@@ -188,23 +189,44 @@ def listen_for_signals() -> Generator[StopRequest]:
             signal.signal(number, handler)
 
 
-def _refuse_lacking(app: App, spec: str) -> None:
-    """Refuse a spec that there is not, and one with commands that may not be run: no agent gets past such a verification.
+def _find_spec(app: App, name: str) -> str:
+    """Return the id of the spec or plan of an id, a number or another name; NotFound, InvalidInput for a part of one.
 
     A file that no call has named yet comes in with the first one.
     """
     core = app.person()
+
     try:
-        lacks = said_of_lacking(core.use(Commands).lacking(spec))
+        item = core.items.named(name) or core.items.get(name)
     except NotFound as fault:
         folder = specs_dir(app.places.home, app.settings.specs_dir)
-        if any((folder / state / f"{spec}.json").is_file() for state in FOLDERS):
-            return
+        if any((folder / state / f"{name}.json").is_file() for state in FOLDERS):
+            return name
         raise NotFound(
-            f"there is no spec {spec!r}; nothing was started",
-            hint="Look with `counterpoint list --kind spec`.",
+            f"there is no spec {name!r}; nothing was started",
+            hint=LIST_SPECS,
             error_code="SPEC_NOT_FOUND",
         ) from fault
+
+    def find_id(context: Context) -> str:
+        with context.reading() as view:
+            return spec_id(view, get_spec(view, item.id))
+
+    try:
+        return core.use(find_id)
+    except NotFound as fault:
+        hint = f"Name the whole: {item.root}." if item.root != item.id else LIST_SPECS
+        raise InvalidInput(
+            f"{item.id} is a {item.kind}, and no plan or spec; nothing was started", hint=hint
+        ) from fault
+
+
+def _refuse_lacking(app: App, spec: str) -> None:
+    """Refuse a spec with commands that may not be run: no agent gets past such a check."""
+    lacks = ""
+    # A file that is not yet imported has no commands here.
+    with suppress(NotFound):
+        lacks = said_of_lacking(app.person().use(Commands).lacking(spec))
     if lacks:
         raise Unavailable(lacks, hint="Then call this again; nothing was begun.")
 

@@ -10,7 +10,7 @@ from typing import Final
 from counterpoint.cli.output import Output, one_line
 from counterpoint.cli.supervise.screens import event_of
 from counterpoint.cli.supervise.specrun import RunStatus
-from counterpoint.dialects.foundry.runs.rules.signals import Decision, Reason
+from counterpoint.dialects.foundry.runs.rules.signals import Decision, Reason, name_node
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.plurals import agree
 
@@ -38,6 +38,20 @@ _TO_FILE: Final = (
     " the folder `completed`."
 )
 _WIDE: Final = 100
+_LOOK: Final = (
+    "Look at it with `counterpoint show {phase}`; it is good: `counterpoint approve {phase}`."
+)
+_FOR_PEOPLE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("acknowledge_manual_gate_review", "escalate_fidelity_cycle_limit"), _LOOK),
+    "review_gate_findings": "Read what the review found: `counterpoint show {phase}`.",
+    "inspect_recent_failures": "See why steps failed: `counterpoint log --item {spec}`.",
+    "collect_failure_context": "See what failed: `counterpoint log --item {spec}`.",
+    "resolve_task_blockers": "See what is in the way of each task: `counterpoint next`.",
+    "satisfy_or_waive_required_gate": "See what the gate asks for: `counterpoint show {phase}`.",
+    **dict.fromkeys(("resume_in_fresh_context", "refresh_heartbeat_or_resume"), ""),
+    "replay_or_reset_stale_step": "",
+}
+"""What a person types where the recommended action is a call of an agent; empty where resuming does it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +106,19 @@ def print_outcome(out: Output, spec: str, outcome: Outcome) -> None:
         out.line(line)
 
 
-def _advised(action: Mapping[str, str]) -> str:
-    """Return what is recommended in words: a command of a person as it is typed, else the tool that an agent calls."""
-    description, command = action["description"], action["command"]
+def _advised(spec: str, phase: str, action: Mapping[str, str]) -> str:
+    """Return what is recommended in words: a command as a person types it, else what an agent is told to call."""
+    name, description, command = (
+        action.get(key, "") for key in ("action", "description", "command")
+    )
+    if name in _FOR_PEOPLE:
+        text = _FOR_PEOPLE[name].format(spec=spec, phase=phase)
+        return text if phase or "{phase}" not in _FOR_PEOPLE[name] else ""
+    is_for_people = command.startswith("counterpoint ")
     return (
         f"{description} `{command}`"
-        if command.startswith("counterpoint ")
-        else f"{description} (tool: {command})"
+        if is_for_people
+        else f"{description} Have an agent call `{command}`."
     )
 
 
@@ -110,12 +130,11 @@ def advice(spec: str, outcome: Outcome) -> list[str]:
     again = f"counterpoint supervise {spec}"
     if decision.act == "stop":
         return [f"To go on: `{again} -- AGENT…`."]
-    lines = [_advised(action) for action in look.actions]
+    phase = name_node(spec, look.phase) if look.phase else ""
+    lines = [_advised(spec, phase, action) for action in look.actions]
     if look.attempt:
-        phase = f"{spec}/{look.phase}"
-        lines.append(
-            f"Look at it with `counterpoint show {phase}`; it is good: `counterpoint approve {phase}`."
-        )
+        lines.append(_LOOK.format(phase=phase))
+    lines = [line for line in dict.fromkeys(lines) if line]
     if decision.reason == "paused_needs_attention":
         lines.append(f"When that is seen to: `{again} --resume -- AGENT…`.")
     elif decision.reason in _OF_AGENT:

@@ -36,7 +36,8 @@ _KINDS: Final[Mapping[str, type[CounterpointError]]] = {
     "unavailable": Unavailable,
 }
 """What a refusal of a type is at the command line; of any other, something that failed."""
-_HINTS: Final = {"SPEC_NOT_FOUND": "Look with `counterpoint list --kind spec`."}
+LIST_SPECS: Final = "Look with `counterpoint list --all`: a spec or a plan can be supervised."
+_HINTS: Final = {"SPEC_NOT_FOUND": LIST_SPECS}
 """What a person does next, where the server names a call of an agent."""
 
 

@@ -78,6 +78,8 @@ def redact_command(
     """
     if bool(id_) == bool(files):
         raise click.UsageError("Give an ID, or --text with a file.")
+    if id_ and (item := context.core.items.named(id_)) is not None:
+        id_ = item.id
     try:
         return _redact(context, id_, files, reason)
     except StoreFull as full:

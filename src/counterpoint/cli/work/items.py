@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any, Final, get_args
 
 import click
@@ -17,6 +16,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.work import DEFAULT_PRIORITY, PRIORITIES, Kind
+from counterpoint.core.rules.planning.attributes import command_line, command_of
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
@@ -244,15 +244,19 @@ def read_text(text: str) -> str:
 
 
 def commands(typed: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return commands as argument lists, read as a shell reads them; InvalidInput for an open quotation."""
+    """Return commands as argument lists, read as those of a plan; InvalidInput for what only a shell understands."""
     argvs: list[tuple[str, ...]] = []
     for line in typed:
-        try:
-            argvs.append(tuple(shlex.split(line)))
-        except ValueError as fault:
-            raise InvalidInput(
-                f"the command {line!r} cannot be read: {fault}", hint="Close its quotation marks."
-            ) from fault
+        argv, fault = command_of(line)
+        if fault:
+            hint = "Nothing was changed. Give a program and its words."
+            if "a shell" in fault:
+                line_of_shell = command_line(("sh", "-c", line.strip()))
+                is_plain = not set(line_of_shell) & set('"$`\\!')
+                word = f'"{line_of_shell}"' if is_plain else command_line((line_of_shell,))
+                hint = f"Nothing was changed. Have a shell run it: --check {word}"
+            raise InvalidInput(f"the check {line!r} cannot be taken: {fault}", hint=hint)
+        argvs.append(argv)
     return tuple(argvs)
 
 

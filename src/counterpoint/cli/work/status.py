@@ -47,7 +47,7 @@ _LINES: Final = 20
 _SIGNED: Final = "a review by a person who signs"
 _UNTOLD: Final = (
     "Nothing tells you from the agents that worked there (none attests them, or what started them has ended), so that only a key"
-    " makes a judge somebody else (`counterpoint key add`)."
+    " makes a judge somebody else ({})."
     " Give agents a credential before they start work: `counterpoint agent create NAME`."
 )
 _SOON: Final = 300
@@ -101,7 +101,10 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
     _print_head(context.out, state, unsigned)
     _print_quorum(context.out, quorum)
     for_agents = [each for each in awaiting if is_for_agents(each, runs)]
-    _print_work(context.out, state, for_agents, waiting, _why_not_you(context) if waiting else "")
+    remarks = [f"You: {why}"] if waiting and (why := _why_not_you(context)) else []
+    if any(due.what == _SIGNED for due in waiting):
+        remarks.insert(0, _UNTOLD.format(_way_to_sign(context)))
+    _print_work(context.out, state, for_agents, waiting, remarks)
     _print_open(context.out, core, state)
     for warning in _warnings(context):
         context.out.line()
@@ -134,17 +137,19 @@ def _print_head(out: Output, state: State, unsigned: Unsigned) -> None:
 
 
 def _print_work(
-    out: Output, state: State, awaiting: Sequence[Awaiting], due: Sequence[Due], why_not_you: str
+    out: Output,
+    state: State,
+    awaiting: Sequence[Awaiting],
+    due: Sequence[Due],
+    remarks: Sequence[str],
 ) -> None:
     """Print what waits for whom, and who is at what.
 
-    awaiting: what waits for agents. why_not_you: why whoever looks cannot decide what waits; empty if he can.
+    awaiting: what waits for agents. remarks: why whoever looks cannot decide what waits, or what that takes.
     """
     _section(out, "Waiting for you", ("id", "what", "title", "run"), [tuple(each) for each in due])
-    if any(each.what == _SIGNED for each in due):
-        out.line(_UNTOLD, style="yellow")
-    if why_not_you:
-        out.line(f"You: {why_not_you}", style="yellow")
+    for remark in remarks:
+        out.line(remark, style="yellow")
     _section(
         out,
         "Waiting for agents",
@@ -158,6 +163,19 @@ def _print_work(
     is_open = any(_unclosed(categories) for categories in state.counts.values())
     nobody = "Nobody holds anything: `counterpoint next` shows what is ready." if is_open else ""
     _section(out, "Held now", ("id", "by", "lease", "title"), live, nobody)
+
+
+def _way_to_sign(context: CommandContext) -> str:
+    """Return in words with which key whoever looks signs, or how they get one."""
+    # Loaded with the first work that only a key can judge.
+    from counterpoint.cli.trust.signing import find_usable_key
+
+    key = find_usable_key(context)
+    return (
+        f"yours is {key.id}: `counterpoint approve` signs with it"
+        if key
+        else "`counterpoint key add`"
+    )
 
 
 def _why_not_you(context: CommandContext) -> str:

@@ -63,7 +63,8 @@ def _of_shell(text: str, signs: Sequence[str]) -> str:
     bare = _QUOTED.sub("_", text)
     if shell_signs := [*signs, *_GLUED.findall(bare)]:
         return (
-            f"{shell_signs[0]!r} needs a shell, and commands run without one: put it into a script"
+            f"{shell_signs[0]!r} needs a shell, and commands run without one:"
+            f" write sh -c {shlex.quote(text.strip())}, or put it into a script"
         )
     if "`" in bare:
         return f"a command stands without backticks: {text.replace('`', '').strip()}"

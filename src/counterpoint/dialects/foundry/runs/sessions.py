@@ -16,9 +16,10 @@ from counterpoint.core.model.lifecycles import UNCLOSED
 from counterpoint.core.model.models import ModelUse
 from counterpoint.core.model.rows import Prose
 from counterpoint.core.model.trust.checking import Lacking
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Verbs
+from counterpoint.core.operations.recording.links import padded
 from counterpoint.core.operations.recording.unit import recording, transaction
 from counterpoint.core.operations.reviews import Reviews
 from counterpoint.core.operations.trust.permitted import Permitted
@@ -35,7 +36,7 @@ from counterpoint.dialects.foundry.models.runs import (
     SpecSession,
 )
 from counterpoint.dialects.foundry.models.specs import ROOT, JournalEntry, PhaseLine
-from counterpoint.dialects.foundry.nodes.queries import Nodes, get_spec
+from counterpoint.dialects.foundry.nodes.queries import Nodes, chunks, get_spec
 from counterpoint.dialects.foundry.nodes.rules.progress import is_node
 from counterpoint.dialects.foundry.runs import rows
 from counterpoint.dialects.foundry.runs.files import AutonomyFiles
@@ -91,17 +92,25 @@ class Commands(Verbs):
     """Verbs for the commands that the verifications of a spec run."""
 
     def lacking(self, spec: str) -> Lacking:
-        """Return which commands of unfinished verifications may not be run here, and why; NotFound."""
+        """Return which commands of unfinished verifications and closed checks may not be run here, and why; NotFound."""
         with self._context.reading() as view:
-            shape = shape_of(view, get_spec(view, spec))
+            root = get_spec(view, spec)
+            shape = shape_of(view, root)
+            items = [root, *shape.phases, *(item for some in shape.tasks.values() for item in some)]
+            unfinished = [item.id for item in items if not item.is_closed]
             lines = [
-                command_in(view, item.id)
-                for items in shape.tasks.values()
-                for item in items
-                if item.category != "done" and shape.types[item.id] == "verify"
+                command_in(view, id_) for id_ in unfinished if shape.types.get(id_) == "verify"
+            ]
+            gates = [
+                gate.argv
+                for some in chunks(unfinished)
+                for gate in view.select(
+                    Gate, item=padded(some), kind="check", status="closed", order="item,name"
+                )
             ]
         orders = [command_of(line) for line in lines if line]
-        return Permitted(self._context).lacking(argv for argv, fault in orders if not fault)
+        commands = [argv for argv, fault in orders if not fault]
+        return Permitted(self._context).lacking([*commands, *gates])
 
 
 _AWAITED: Final = "gate_review_required"

@@ -60,6 +60,7 @@ from counterpoint.dialects.foundry.models.runs import (
 )
 from counterpoint.dialects.foundry.nodes.rules.shape import is_one_of, quoted
 from counterpoint.dialects.foundry.runs.rules.limits import Terms
+from counterpoint.dialects.foundry.runs.rules.signals import name_node
 from counterpoint.kernel import canonical
 from counterpoint.kernel.acts import Act
 from counterpoint.kernel.canonical import Json, object_of
@@ -424,7 +425,7 @@ def refuse_unacknowledged(run: RunRef, attempt: str, *, is_acknowledged: bool) -
         return
     facts: dict[str, Json] = {"gate_attempt_id": run.attempt}
     if run.phase:
-        facts["about"] = f"{run.spec}/{run.phase}"
+        facts["about"] = name_node(run.spec, run.phase)
     if not is_acknowledged:
         raise GateClosed(
             f"attempt {run.attempt} at the gate waits for a person",

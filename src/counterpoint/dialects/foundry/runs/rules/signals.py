@@ -29,6 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from counterpoint.core.rules.wording import parse
 from counterpoint.dialects.foundry.models.runs import LoopSignal
 from counterpoint.kernel.canonical import Json
 
@@ -108,6 +109,17 @@ class Place:
     phase: str = ""
     attempt: str = ""
     lacking: str = ""
+
+    @property
+    def node(self) -> str:
+        """The name of the phase for people; empty without one."""
+        return name_node(self.spec, self.phase) if self.spec and self.phase else ""
+
+
+def name_node(spec: str, node: str) -> str:
+    """Return how a person names a node of a spec: a plan that is no spec has no names but the ids of its items."""
+    root, item = parse(spec), parse(node)
+    return node if root and item and root[0] == item[0] else f"{spec}/{node}"
 
 
 _ACKNOWLEDGING: Final = (
@@ -206,9 +218,9 @@ _ACTIONS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Each action with its description and the call that goes with it."""
 _PEOPLE: Final[Mapping[str, str]] = {
-    "acknowledge_manual_gate_review": "A person opens it with `counterpoint approve {spec}/{phase}`.",
-    "escalate_fidelity_cycle_limit": "A person looks with `counterpoint show {spec}/{phase}`, and opens the gate with"
-    " `counterpoint approve {spec}/{phase}`.",
+    "acknowledge_manual_gate_review": "A person opens it with `counterpoint approve {node}`.",
+    "escalate_fidelity_cycle_limit": "A person looks with `counterpoint show {node}`, and opens the gate with"
+    " `counterpoint approve {node}`.",
 }
 """What people do about an action, where it names all that it has to."""
 _NAMED: Final = re.compile(r"\{(\w+)\}")
