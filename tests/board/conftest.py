@@ -86,7 +86,8 @@ def code(site: Site) -> Callable[..., str]:
 
     def mint(core: Core | Callable[[], Core], changes: Any = None) -> str:
         open_core = core if callable(core) else lambda: core
-        return str(site.admit(open_core, lambda _core, _item: changes)["code"])
+        read = changes if callable(changes) else lambda _core, _item: changes
+        return str(site.admit(open_core, read)["code"])
 
     return mint
 
