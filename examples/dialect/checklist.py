@@ -79,7 +79,7 @@ def tick(
 @tool(reads=True)
 def points(call: Call, after: Annotated[int, Field(ge=0, description="From `next`")] = 0) -> Json:
     """List the points in their order, a page at a time."""
-    found = call.core.items.list(ItemFilter(lifecycle=POINT.name), after, PAGE + 1)
+    found = call.core.overview.items(ItemFilter(lifecycle=POINT.name), after, PAGE + 1)
     more: dict[str, Json] = {"next": found[PAGE - 1].number} if len(found) > PAGE else {}
     return {"points": [present(item) for item in found[:PAGE]], **more}
 

@@ -202,6 +202,9 @@ def test_an_older_copy_in_its_place_makes_nothing_count_again(
         answer = counterpoint(words, cwd=archive.folder).stdout
         assert OLDER in answer
         assert "counterpoint trust" not in answer
+    for words in (["trust"], ["trust", "--yes"], ["trust", "--allow", "make"]):
+        refused = counterpoint(*words, cwd=archive.folder)
+        assert (refused.returncode, "counterpoint audit verify" in refused.stderr) == (1, True)
     with closing(open_app(archive.folder, {})) as app:
         person = app.person()
         for _ in range(2):

@@ -48,6 +48,10 @@ def unallowed_of(lacking: Lacking | None) -> str:
     """Return in a sentence what a person types before the checks of one item are run; empty if nothing is in their way."""
     if lacking is None or not (lacking.why or lacking.commands):
         return ""
+    if lacking.why == OLDER:
+        return (
+            f"its check does not count: {OLDER}; a person looks at it: `counterpoint audit verify`"
+        )
     line = "counterpoint trust" if lacking.why else allowing_line(lacking.commands)
     return f"its check is not allowed yet; a person allows it: `{line}`"
 

@@ -63,6 +63,7 @@ def trust_command(
     whoever trusted the file. A `*` at the end of a command matches any words. To take a command back, take it out of
     the file and run this again.
     """
+    context.core.projects.refuse_older()
     home, project = context.app.places.home, context.core.items.project()
     before = read_text(home)
     more = [_words_of(one) for one in allowed]

@@ -304,9 +304,9 @@ class PlanUpdater:
         if item.is_closed:
             if fields or gates or dropped:
                 what = ", ".join(sorted({*fields, *gates, *dropped}))
-                self._tell(index, f"{item.id} {item.title[:80]!r} is {item.status}, so its {what} stays; {Act.REOPEN} to change it")  # fmt: skip
+                self._tell(index, f"{item.id} {item.title[:80]!r} is {item.status}, so its {what} stays; {Act.REOPEN.value} to change it")  # fmt: skip
             if item.category == "dropped":
-                self._tell(index, f"{item.id} {item.title[:80]!r} is {item.status} and stands in the plan: {Act.REOPEN}, or take the line out")  # fmt: skip
+                self._tell(index, f"{item.id} {item.title[:80]!r} is {item.status} and stands in the plan: {Act.REOPEN.value}, or take the line out")  # fmt: skip
             return
         if draft.done and draft.kind in WORKABLE:
             self._tell(index, f"{item.id} {item.title[:80]!r} is ticked and is {item.status} here; work ends by `finish`")  # fmt: skip

@@ -156,9 +156,7 @@ class Projects(Verbs):
         Raises Forbidden to all but a person, who signs where anybody has a key; ForkRefused for an older copy.
         """
         digest, ports = loosened(checking, search_path), self._context.ports
-        with self._context.reading() as view:
-            if fault := find_cut_off(self._context, view):
-                raise fault
+        self.refuse_older()
         with recording(self._context, TRUSTED) as change:
             change.open_session()
             before = change.get(Project)
@@ -178,6 +176,12 @@ class Projects(Verbs):
         """Return why what a configuration loosens does not count here; empty if it does, or loosens nothing."""
         with self._context.reading() as view:
             return why_not_trusted(self._context, view, checking)
+
+    def refuse_older(self) -> None:
+        """Raise ForkRefused for a ledger that does not go on from what was signed of it: trusting it helps nobody."""
+        with self._context.reading() as view:
+            if fault := find_cut_off(self._context, view):
+                raise fault
 
     def why_elsewhere(self) -> str:
         """Return why tokens and credentials of the ledger open nothing here; empty if this account trusts it in its place."""

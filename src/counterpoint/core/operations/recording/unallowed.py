@@ -65,6 +65,8 @@ def refuse_untrusted(context: Context, view: Reading, checking: Checking, *hints
     """Return the folders that programs are found in, as they were trusted; NotTrusted for a configuration that does not count."""
     trusted, path = find_trusted(context, view)
     if not is_trusted(checking, trusted, path):
+        if fault := find_cut_off(context, view):
+            raise fault
         why = why_not_trusted(context, view, checking)
         raise NotTrusted(
             "" if why == CHANGED else why, hint=". ".join((f"{Act.TRUST}", *hints)) + "."
@@ -117,9 +119,7 @@ def find_unallowed_checks(
 
 def way_to_run(lacking: Lacking) -> str:
     """Return as a hint how commands that lack come to be run, and what is done with the work until then."""
-    allowed = (
-        str(Act.TRUST)
-        if lacking.why
-        else f"{Act.ALLOW_COMMAND} `{allowing_line(lacking.commands)}`"
-    )
+    allowed = f"{Act.ALLOW_COMMAND} `{allowing_line(lacking.commands)}`"
+    if lacking.why:
+        allowed = str(Act.AUDIT if lacking.why == OLDER else Act.TRUST)
     return f"{allowed}. {Act.SET_ASIDE}."
