@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from counterpoint.core.model.evidence import Command, Execution
 from counterpoint.core.model.trust.checking import Checking
 from counterpoint.evidence.local import LocalEvidence
 from counterpoint.evidence.running.configuration import read_checking
+from counterpoint.evidence.running.guarding import guarded_paths
 from counterpoint.evidence.running.hidden import hidden_paths
 from counterpoint.evidence.trust.known import KnownLedgers
 from counterpoint.kernel.clock import SystemClock
@@ -92,17 +94,22 @@ def test_keys_of_the_person_and_who_uses_them_for_others_are_not_seen(
         folder.mkdir(mode=0o700, parents=True)
         (folder / "held").write_text("held")
     (home / ".git-credentials").write_text("https://ada:secret@example.org")
+    for name in (".pgpass", ".pg_service.conf", "passwords"):
+        (home / name).write_text("*:*:*:ledger:opensesame")
+    monkeypatch.setenv("PGPASSFILE", str(home / "passwords"))
+    monkeypatch.setenv("PGPASSWORD", "opensesame")
     with socket.socket(socket.AF_UNIX) as listening:
         monkeypatch.chdir(tmp_path)
         listening.bind("ssh-x/agent.1")
         monkeypatch.setenv("HOME", str(home))
         monkeypatch.setenv("SSH_AUTH_SOCK", str(agent / "agent.1"))
-        looks = f"ls -A ~/.ssh ~/.gnupg {agent}; cat ~/.git-credentials; test -S {agent}/agent.1"
+        looks = f"ls -A ~/.ssh ~/.gnupg {agent}; cat ~/.git-credentials ~/.pg* ~/passwords; test -S {agent}/agent.1"
         found = run(f"env; {looks} && echo seen; cat ~/.cache/held > ~/.cache/more")
     assert "SSH_AUTH_SOCK" not in found.output
     assert "\nheld" not in found.output
     assert not {"seen", "secret"} & set(found.output.split())
     assert "secret@" not in found.output
+    assert "opensesame" not in found.output
     assert (home / ".cache/more").read_text() == "held"
 
 
@@ -182,7 +189,11 @@ def test_logins_are_hidden_but_those_that_a_project_shows(tmp_path: Path) -> Non
         ".cargo/credentials.toml",
     ):
         (tmp_path / file).touch()
-    environ = {"HOME": str(tmp_path)}
+    logins = (".pgpass", ".my.cnf", ".m2/settings.xml", ".config/rclone", "lent/key")
+    for login in logins:
+        (tmp_path / login).parent.mkdir(exist_ok=True)
+        (tmp_path / login).touch()
+    environ = {"HOME": str(tmp_path), "PGSSLKEY": str(tmp_path / "lent/key"), "PGSSLCERT": "here"}
 
     def hidden(*shown: str) -> set[str]:
         found = hidden_paths(None, Path("/tree"), environ, exposed=shown)
@@ -199,6 +210,7 @@ def test_logins_are_hidden_but_those_that_a_project_shows(tmp_path: Path) -> Non
         ".npmrc",
         ".pypirc",
         ".cargo/credentials.toml",
+        *logins,
         # Made if they are not there.
         *(".local/state/counterpoint", ".config/counterpoint", ".cache/counterpoint"),
     }
@@ -455,6 +467,17 @@ def test_what_a_cancelled_command_left_is_put_aside_too(repository: Path) -> Non
     with pytest.raises(Cancelled):
         evidence.run(repository, Command(argv=("sh", "-c", script)), watch)
     assert not (repository / ".git/commondir").exists()
+
+
+def test_settings_of_the_account_are_guarded_under_another_home(repository: Path) -> None:
+    guarded = guarded_paths(repository, {"HOME": str(repository.parent)})
+    home = os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
+    for folder in (home, str(repository.parent)):
+        for name in (".gitconfig", ".config/git/config"):
+            path = os.path.realpath(f"{folder}/{name}")
+            assert any(f"{path}/".startswith(f"{absent}/") for absent in guarded.absent) or (
+                path in guarded.read_only
+            )
 
 
 def test_links_to_settings_and_hooks_stay_what_they_are(

@@ -26,6 +26,7 @@ from typing import Final, NamedTuple
 from counterpoint.core.model.evidence import Execution
 from counterpoint.evidence.git.call import GitCall, GitRefused
 from counterpoint.evidence.git.waiting import git_folder, read_plain
+from counterpoint.evidence.running.hidden import homes_of
 from counterpoint.evidence.running.restoring import Restored, restore
 from counterpoint.kernel.errors import ProgramMissing
 
@@ -184,9 +185,11 @@ def _hooks(common: Path) -> Path:
 
 def _settings(top: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     """Return the files that git reads its settings from, and the folder that these say its hooks are in."""
-    if home := environ.get("HOME", ""):
-        yield Path(home, ".gitconfig")
-        yield Path(environ.get("XDG_CONFIG_HOME") or f"{home}/.config", "git/config")
+    # A server may have another home than the shell in which its person starts git.
+    for home in homes_of((environ,)):
+        yield from (Path(home, name) for name in (".gitconfig", ".config/git/config"))
+    if folder := environ.get("XDG_CONFIG_HOME", ""):
+        yield Path(folder, "git/config")
     with suppress(GitRefused, ProgramMissing):
         settings = GitCall(folder=top, environ=environ).read_settings()
         for file in settings.all_files:

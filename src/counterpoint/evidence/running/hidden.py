@@ -7,7 +7,7 @@
 2. What this program has of the person: the state of the signer, with the secrets of connections and what this account trusts; the settings, with people's keys and those
    of providers of models; the cache, with what tools are listed to agents; the user's own folder for sockets.
    All are made where they are not there, also where they are without variables of XDG: a command could else lay its own there.
-3. What holds keys and logins of the person's (`KEYS`, in the home of the account and of the server), and the sockets of programs that act for whoever asks (`_PROGRAMS_OF`): what
+3. What holds keys and logins of the person's (`KEYS`, in the home of the account and of the server, and what `FILES_OF_LOGINS` name), and the sockets of programs that act for whoever asks (`_PROGRAMS_OF`): what
    variables name, what such programs make in folders for temporary files and in `/run`, what the kernel says that somebody listens at by such a name, and
    the account's runtime folder (`/run/user/…`) whole. Kinds that a trusted configuration names (`LEADING`) are seen, also in that folder.
    Not hidden is what the command needs: a folder that has its tree or its temporary files. Sockets without a path: runner/namespaces.py.
@@ -34,7 +34,7 @@ from typing import Final, NamedTuple
 
 from counterpoint.core.model.evidence import Execution
 from counterpoint.core.model.identity import Process
-from counterpoint.core.model.trust.checking import KEYS, LEADING
+from counterpoint.core.model.trust.checking import FILES_OF_LOGINS, KEYS, LEADING
 from counterpoint.evidence import procfs
 from counterpoint.evidence.processes import look, variables_of
 from counterpoint.evidence.trust.folders import make_private
@@ -138,6 +138,8 @@ _NOTES: Final = re.compile(r"\.?(cursors|specs-.*|roles-.*|mirror-.*|restore-.*)
 _PUT_ASIDE: Final = ("reads", "trusted", "private")
 """What is made beside a database only by people."""
 _MOST_NEIGHBOURS: Final = 1_000
+_POSTGRES: Final = ("psql", "pg_dump", "pg_restore", "psycopg", "asyncpg", "libpq", "postgres")
+_MYSQL: Final = ("mysql", "mysqldump", "mariadb", "pymysql")
 _PROGRAMS: Final = {
     ".ssh": ("ssh", "scp", "sftp", "rsync", "git", "ansible"),
     ".gnupg": ("gpg", "gpg2", "git", "pass"),
@@ -161,6 +163,39 @@ _PROGRAMS: Final = {
     ".pypirc": ("twine", "pypi", "pip", "uv", "flit", "hatch"),
     ".cargo/credentials": ("cargo",),
     ".cargo/credentials.toml": ("cargo",),
+    ".pgpass": _POSTGRES,
+    ".pg_service.conf": _POSTGRES,
+    ".postgresql": _POSTGRES,
+    ".my.cnf": _MYSQL,
+    ".mylogin.cnf": _MYSQL,
+    ".config/rclone": ("rclone", "restic"),
+    ".s3cfg": ("s3cmd",),
+    ".boto": ("gsutil", "boto"),
+    ".config/op": ("op",),
+    ".vault-token": ("vault", "terraform"),
+    ".config/sops": ("sops", "age"),
+    ".terraform.d/credentials.tfrc.json": ("terraform", "tofu"),
+    ".terraformrc": ("terraform", "tofu"),
+    ".pulumi/credentials.json": ("pulumi",),
+    ".oci": ("oci", "terraform"),
+    ".config/containers/auth.json": ("podman", "buildah", "skopeo"),
+    ".config/helm/registry": ("helm",),
+    ".config/doctl": ("doctl",),
+    ".config/hcloud": ("hcloud",),
+    ".m2/settings.xml": ("mvn", "mvnw", "maven"),
+    ".m2/settings-security.xml": ("mvn", "mvnw", "maven"),
+    ".gem/credentials": ("gem", "rake"),
+    ".local/share/gem/credentials": ("gem", "rake"),
+    ".sbt/.credentials": ("sbt",),
+    ".composer/auth.json": ("composer",),
+    ".config/composer/auth.json": ("composer",),
+    ".config/glab-cli": ("glab",),
+    ".config/hub": ("hub",),
+    ".config/github-copilot": ("copilot", "nvim"),
+    ".config/cursor/auth.json": ("cursor",),
+    ".local/share/opencode/auth.json": ("opencode",),
+    ".huggingface/token": ("huggingface", "transformers", "hf"),
+    ".cache/huggingface/token": ("huggingface", "transformers", "hf"),
 }
 """Programs that read a login of the home."""
 _DENIED: Final = re.compile(
@@ -322,7 +357,7 @@ def _of_database(file: Path, tree: Path, environs: tuple[Mapping[str, str], ...]
 
 def _is_shared(folder: Path, tree: Path, environs: Iterable[Mapping[str, str]]) -> bool:
     """Return whether a command works in the folder of a database: it is in the tree, or has it, a home or temporary files."""
-    needed = [os.path.realpath(path) for path in (tree, tempfile.gettempdir(), *_homes(environs))]
+    needed = [os.path.realpath(path) for path in (tree, tempfile.gettempdir(), *homes_of(environs))]
     return folder.is_relative_to(needed[0]) or any(
         Path(path).is_relative_to(folder) for path in needed
     )
@@ -431,9 +466,12 @@ def missed_sockets(execution: Execution, variables: Sequence[str]) -> tuple[str,
 
 def _keys(environs: tuple[Mapping[str, str], ...], exposed: Sequence[str]) -> Iterator[Path]:
     """Return what holds keys. Where only a part of a folder is to be seen, the rest of it is hidden, each thing by itself."""
-    for home in _homes(environs):
-        visible = {Path(home, path) for path in exposed}
-        yield from _around(visible, [Path(home, name) for name in KEYS])
+    homes = homes_of(environs)
+    visible = {Path(home, path) for home in homes for path in exposed}
+    files = [environ.get(name, "") for environ in environs for name in FILES_OF_LOGINS]
+    paths = [Path(home, name) for home in homes for name in KEYS]
+    # A path that is not absolute is another file in each folder; `PGSSLKEY` may name a key on a card.
+    yield from _around(visible, [*paths, *(Path(file) for file in files if file.startswith("/"))])
 
 
 def _around(visible: set[Path], paths: list[Path]) -> Iterator[Path]:
@@ -448,7 +486,8 @@ def _around(visible: set[Path], paths: list[Path]) -> Iterator[Path]:
             yield path
 
 
-def _homes(environs: Iterable[Mapping[str, str]]) -> set[str]:
+def homes_of(environs: Iterable[Mapping[str, str]]) -> set[str]:
+    """Return the homes that variables name, and that of the account."""
     return ({environ.get("HOME", "") for environ in environs} | {_home()}) - {""}
 
 
@@ -480,7 +519,7 @@ def _sockets(environs: tuple[Mapping[str, str], ...], variables: Sequence[str]) 
         for environ in environs:
             yield from _named(kind, environ)
         yield from (
-            Path(home, name) for home in _homes(environs) for name in _OF_HOME.get(kind, ())
+            Path(home, name) for home in homes_of(environs) for name in _OF_HOME.get(kind, ())
         )
     temporary = {"/tmp", "/run/screen", "/run/screens", tempfile.gettempdir()}  # noqa: S108 -- looked at, not written into
     temporary |= {environ.get("TMUX_TMPDIR", "") for environ in environs} - {""}

@@ -19,8 +19,18 @@ KEYS: Final = (
     *(".git-credentials", ".netrc", ".config/gh", ".config/git/credentials"),
     *(".claude", ".claude.json", ".codex", ".gemini", ".aws", ".azure", ".config/gcloud"),
     *(".docker", ".kube", ".npmrc", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml"),
+    *(".pgpass", ".pg_service.conf", ".postgresql", ".my.cnf", ".mylogin.cnf"),
+    *(".config/rclone", ".s3cfg", ".boto", ".config/op", ".vault-token", ".config/sops"),
+    *(".terraform.d/credentials.tfrc.json", ".terraformrc", ".pulumi/credentials.json", ".oci"),
+    *(".config/containers/auth.json", ".config/helm/registry", ".config/doctl", ".config/hcloud"),
+    *(".m2/settings.xml", ".m2/settings-security.xml", ".gem/credentials", ".sbt/.credentials"),
+    *(".local/share/gem/credentials", ".composer/auth.json", ".config/composer/auth.json"),
+    *(".config/glab-cli", ".config/hub", ".config/github-copilot", ".config/cursor/auth.json"),
+    *(".local/share/opencode/auth.json", ".huggingface/token", ".cache/huggingface/token"),
 )
-"""Keys of the person, and logins of agents, clouds and registries, by their path in a home."""
+"""Keys of the person, and logins of agents, clouds, databases and registries, by their path in a home."""
+FILES_OF_LOGINS: Final = ("PGPASSFILE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLCERT")
+"""Variables that name files which hold a login."""
 LEADING: Final = {
     "containers": (
         *("DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST", "CONTAINERD_ADDRESS", "BUILDKIT_HOST"),
