@@ -139,3 +139,13 @@ def test_the_same_again_changes_nothing(tool, bring, tasks):
     [source] = bring(tool, text)["sources"]
     assert tasks() == first
     assert source["created"] == 0
+
+
+@TOOLS
+def test_phases_of_a_list_without_a_title_stand_beside_each_other(tool, bring, call):
+    bring(tool, "## 1. One\n- [ ] x\n## 2. Two\n- [ ] y\n## 3. Three\n- [ ] z\n")
+    items = call("list", "--all", "--json").json["items"]
+    phases = {item["title"]: item for item in items if item["title"][1:2] == "."}
+    assert len({item["parent"] for item in phases.values()}) == 1
+    two = call("show", phases["2. Two"]["id"]).out
+    assert ("1. One" in two) == (tool != "markdown")

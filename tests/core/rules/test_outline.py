@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -442,6 +443,31 @@ def test_a_document_of_somebody_else_is_read_whatever_it_is(text):
     found = outline.read(text, title="Other")
     assert (found.draft is None) == bool(found.faults)
     assert not found.faults or text.lstrip("\ufeff").startswith("---")
+
+
+@pytest.mark.parametrize(
+    ("headings", "nested"),
+    [
+        ("## a\n## b\n### c\n## d", "a b c< d"),
+        ("# T\n### a\n### b\n## c\n#### d\n### e", "a b c d< e<"),
+        ("# a\n## b\n# c\n### d\n### e", "a b< c d< e<"),
+        ("---\ntitle: T\n---\n### a\n### b", "a b"),
+        ("text\n### a\n# b\n##### c\n###### d\n##### e", "a b c< d<< e<"),
+        ("text\n# a\n## b\n### c\n#### d\n##### e\n###### f", "a b< c<< d<<< e<<<< f<<<<"),
+    ],
+)
+def test_headings_of_one_level_stand_side_by_side(headings: str, nested: str):
+    def walk(draft: Draft, depth: int) -> Iterator[str]:
+        for child in draft.children:
+            if child.kind == "phase":
+                yield child.title + "<" * depth
+                yield from walk(child, depth + 1)
+
+    written = re.sub(r"(?m)^(#+ .)$", r"\1\n- [ ] x", headings)
+    plan = outline.read(written, title="Other").draft
+    assert plan is not None
+    assert " ".join(walk(plan, 0)) == nested
+    assert load(dump(plan)).children[0].title == plan.children[0].title
 
 
 def test_an_attribute_belongs_to_what_it_is_indented_below():

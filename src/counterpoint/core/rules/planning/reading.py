@@ -300,11 +300,13 @@ class PlanReader:
         seen = (line for line in self.document.lines if line.kind not in {"blank", "comment"})
         first = next(seen, None)
         has_title = titles == [first] or (not titles and bool(self.front.title))
-        last = 1
+        # The headings above a line, each with its level there and in the plan: those of one level stand side by side.
+        above = [(0, 0 if titles == [first] else 1)]
         for line in heads:
-            level = min(line.level + (0 if has_title else 1), last + 1, _DEEPEST)
-            last = 1 if has_title and line is first and titles else max(level, 2)
-            self.levels[line.number] = last
+            while above[-1][0] >= line.level:
+                above.pop()
+            self.levels[line.number] = min(above[-1][1] + 1, _DEEPEST)
+            above.append((line.level, self.levels[line.number]))
         if not has_title:
             self.heads = [Node(self.kind, 1, self.title[:TITLE_LIMIT], "", 1)]
 
