@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import socket
@@ -467,6 +468,27 @@ def test_a_server_whose_starter_is_gone_serves_all_the_same(start, ledger):
         assert not waiting.wait(0.01)
         assert server.poll() is None
     assert end_server(meeting.database)["pid"] == server.pid
+
+
+@pytest.mark.e2e
+def test_a_server_has_ended_also_where_another_takes_its_place_at_once(start, ledger, monkeypatch):
+    monkeypatch.setattr(meeting_module, "PATIENCE", 3.0)
+    meeting = find_rendezvous(ledger / ".counterpoint" / "ledger.db")
+    server, waiting, is_over = start("serve"), threading.Event(), threading.Event()
+    while meeting.ask("status") is None:
+        assert not waiting.wait(0.01)
+        assert server.poll() is None
+
+    def wait_for_its_place() -> None:
+        with meeting.file("lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            assert is_over.wait(60)
+
+    next_server = threading.Thread(target=wait_for_its_place)
+    next_server.start()
+    assert end_server(meeting.database)["pid"] == server.pid
+    is_over.set()
+    next_server.join()
 
 
 def test_a_server_that_does_not_leave_is_named(ledger, monkeypatch):

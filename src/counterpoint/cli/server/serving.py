@@ -551,7 +551,8 @@ def end_server(database: Path) -> dict[str, Any] | None:
             with rendezvous.turn("lock"):
                 pass
         except StoreBusy:
-            has_ended = False
+            # Another one, which waited for its place, may have that now.
+            has_ended = process is not None and process.has_ended(0)
         else:
             # What it does last, it does without the lock: it has answered for all of it when it is gone.
             has_ended = process is None or process.has_ended(PATIENCE)
