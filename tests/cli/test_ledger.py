@@ -139,6 +139,10 @@ def test_an_exported_ledger_verifies_without_one(call, ledger, tmp_path, monkeyp
     monkeypatch.setenv("COUNTERPOINT_DB", str(tmp_path / "none.db"))
     found = call("audit", "verify", "--bundle", str(bundle), "--key", key, "--json").json
     assert (found["sound"], found["trusted"], found["size"]) == (True, True, 7)
+    for wrong in ("", "x", key.replace("+", " ")):
+        said = call("verify", str(bundle), "--key", wrong)
+        assert (said.code, "counterpoint audit verify" in said.err) == (2, True), said.err
+        assert f"{wrong!r} is no verifier key" in said.err.replace("\n", " ")
     said = call("audit", "verify", "--bundle", str(bundle))
     assert said.out.startswith("Sound: 7 entries of harbour in harbour.bundle.\n")
     assert "--key" in said.err

@@ -101,7 +101,7 @@ class UnknownArgument(InvalidInput):
 class MalformedDocument(InvalidInput):
     """The document cannot be read as written."""
 
-    default_hint = "Mend the lines named in the message; nothing was changed."
+    default_hint = "Correct what the message names; nothing was changed."
 
 
 class CyclicDependency(InvalidInput):

@@ -290,7 +290,8 @@ def test_open_work_comes_first_and_what_has_ended_is_counted(call, ledger):
     assert "harbour-5" in [one["id"] for one in call("list", "--json").json["items"]]
     assert "harbour-5" not in call("list", "--kind", "task").out
     assert "harbour-5" in call("list", "--kind", "task", "--all").out
-    assert "harbour-5" in call("list", "--category", "dropped").out
+    for words in (("--category", "dropped"), ("--status", "dropped"), ("--status", "cancelled")):
+        assert "harbour-5" in call("list", *words).out, words
 
 
 def test_a_project_whose_work_is_done_says_so(call, place):

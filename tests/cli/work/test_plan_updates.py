@@ -46,7 +46,6 @@ def fields_of(answer):
 
 
 def test_the_same_file_changes_nothing(call, plan):
-    """However often it comes; nothing is written."""
     root = plan(PLAN)["root"]["id"]
     before = call("log", "--json").out
     for words in ([], ["--dry-run"], ["--prune"]):
@@ -58,7 +57,6 @@ def test_the_same_file_changes_nothing(call, plan):
 
 
 def test_new_lines_are_new_and_changed_texts_are_edits(call, plan):
-    """Found by name where the title changed; what waits for what follows."""
     root = plan(PLAN)["root"]["id"]
     old = items_of(call, root)
     text = (
@@ -130,7 +128,6 @@ def test_a_changed_title_is_an_edit_only_where_nothing_else_can_be_meant(call, p
 
 
 def test_what_cannot_be_told_apart_is_said_and_left(call, plan):
-    """Two tasks of one title in one place; in several places each is itself."""
     text = "# P\n- [ ] same\n  - priority: 1\n- [ ] same\n## A\n- [ ] same\n"
     root = plan(text)["root"]["id"]
     before = items_of(call, root)
@@ -152,7 +149,6 @@ def test_a_ticked_box_is_told_and_not_taken(call, plan):
 
 
 def test_lines_that_went_stay_until_they_are_pruned(call, plan, app):
-    """Only what is open and held by nobody is cancelled, and only by who may."""
     root = plan(PLAN)["root"]["id"]
     items = items_of(call, root)
     rae = app.core(Identity(kind="agent", name="rae", session="ses_" + "b" * 26))
@@ -168,6 +164,31 @@ def test_lines_that_went_stay_until_they_are_pruned(call, plan, app):
     assert [item["title"] for item in told["pruned"]] == ["Write"]
     assert {item["title"] for item in told["gone"]} == {"Build", "Parse"}
     assert items_of(call, root)["Write"]["status"] == "cancelled"
+
+
+def test_what_was_added_beside_the_plan_is_told_apart_and_stays(call, plan):
+    """Below a phase, as a phase, made elsewhere and moved in; a new line is not taken for its new title."""
+    root = plan(PLAN)["root"]["id"]
+    items = items_of(call, root)
+    call("add", "By hand", "--parent", items["Try"]["id"])
+    call("add", "Extra", "--kind", "phase", "--parent", root)
+    call("add", "Inside", "--parent", "Extra")
+    call("add", "Lone")
+    call("edit", "Lone", "--parent", items["Build"]["id"])
+    call("edit", "Paint the hull", "--parent", items["Build"]["id"])
+    beside = {"By hand", "Extra", "Inside", "Lone", "Paint the hull"}
+    text = PLAN.replace("- [ ] Write\n  - after: parse\n", "") + "- [ ] Row\n"
+    for words in (["--dry-run"], [], ["--prune"]):
+        told = plan(text, *words)
+        assert {item["title"] for item in told["beside"]} == beside
+        went = told["pruned"] if "--prune" in words else told["gone"]
+        assert [item["title"] for item in went] == ["Write"]
+        assert (told["count"], told["changed"]) == (0 if "--prune" in words else 1, [])
+    now = items_of(call, root)
+    assert {now[title]["status"] for title in beside | {"Row"}} == {"open"}
+    said = call("plan", "PLAN.md").out
+    assert "By hand  (added beside the plan; it stays)" in said
+    assert "5 added beside it" in said
 
 
 def test_a_second_plan_is_made_when_it_is_asked_for(call, plan):
@@ -186,7 +207,6 @@ def test_a_second_plan_is_made_when_it_is_asked_for(call, plan):
 
 
 def test_a_plan_that_has_ended_is_made_anew(call, plan):
-    """Only an open one is brought up to date."""
     first = plan("# P\n- [ ] a\n")["root"]["id"]
     call("edit", first, "--status", "cancelled")
     assert plan("# P\n- [ ] a\n")["root"]["id"] != first

@@ -26,7 +26,6 @@ def shelved(app) -> str:
 
 
 def test_pruning_only_says_what_would_go(call, app, shelved):
-    """Until it is told yes; a second time nothing is left."""
     said = call("plans", "prune", "--older-than", "0")
     assert said.code == 0
     assert said.out.splitlines()[-1] == "Would prune 1 plan archived more than 0 days ago."
@@ -58,13 +57,11 @@ def test_pruning_goes_on_where_it_was_cut_off(call, app, shelved, monkeypatch):
 
 
 def test_young_plans_stay(call, shelved):
-    """Ninety days are the usual time."""
     assert "Would prune 0 plans archived more than 90 days" in call("plans", "prune").out
     assert call("plans", "prune", "--older-than", "-1").code == 2
 
 
 def test_sessions_that_nobody_ended_are_swept(call, app, monkeypatch):
-    """And named; a second time there is none."""
     agent = Identity(kind="agent", name="ada", session="ses_" + "a" * 26)
     opened = app.core(agent).use(PlanSessions).open("opus").id
     assert json.loads(call("sessions", "sweep", "--json").out) == {"ended": []}
@@ -100,7 +97,6 @@ PREVIEW = """\
 
 
 def test_a_plan_is_shown_before_it_is_made(call, ledger):
-    """The tree, what waits for what, what could start; nothing is written."""
     (ledger / "PLAN.md").write_text(PLAN)
     before = call("log", "--json").out
     said = call("plan", "PLAN.md", "--dry-run")
@@ -108,6 +104,33 @@ def test_a_plan_is_shown_before_it_is_made(call, ledger):
     assert call("log", "--json").out == before
     found = call("plan", "PLAN.md", "--dry-run", "--json").json
     assert [one["title"] for one in found["items"] if one["ready"]] == ["Parse"]
+
+
+def test_a_dry_run_shows_who_could_start_at_once(call, ledger):
+    areas = (
+        ("Dig", "src/a/**", 2),
+        ("Deepen", "src/**", 2),
+        ("Wall", "docs", 2),
+        ("Quay", "src/a", 0),
+    )
+    lines = [f"- [ ] {name}\n  - areas: {area}\n  - priority: {n}\n" for name, area, n in areas]
+    (ledger / "PLAN.md").write_text("# Harbour of stone\n" + "".join(lines) + "- [ ] Sing\n")
+    said = call("plan", "PLAN.md", "--dry-run").out
+    assert "Dig  (waits for an area of Quay; areas src/a/**)" in said
+    assert "Deepen  (waits for an area of Quay; areas src/**)" in said
+    assert "Wall  (ready; areas docs)" in said
+    assert "6 items, 5 ready, 3 of them at once. Nothing was made." in said
+    items = call("plan", "PLAN.md", "--dry-run", "--json").json["items"]
+    waits = {item["title"]: item["waits_for_area_of"] for item in items}
+    assert waits == {
+        "Harbour of stone": None,
+        "Dig": 4,
+        "Deepen": 4,
+        "Wall": None,
+        "Quay": None,
+        "Sing": None,
+    }
+    assert items[1]["areas"] == ["src/a/**"]
 
 
 def test_a_plan_of_an_editor_of_windows_is_read(call, ledger, monkeypatch):
@@ -145,7 +168,6 @@ def test_a_plan_that_is_not_utf_8_is_refused(call, ledger, monkeypatch, words):
 
 
 def test_a_plan_is_made_from_a_file_the_input_json_and_a_template(call, ledger, monkeypatch):
-    """All of them are trees of work; what is ready first is named."""
     (ledger / "PLAN.md").write_text(PLAN)
     said = call("plan", "PLAN.md")
     assert said.out.splitlines()[0] == "harbour-8 is open: Ship (6 items, 1 ready)"
@@ -160,7 +182,6 @@ def test_a_plan_is_made_from_a_file_the_input_json_and_a_template(call, ledger, 
 
 
 def test_what_could_never_start_is_told(call, ledger):
-    """Before the plan is made and when it is."""
     text = "# P\n## Empty\n- phase: yes\n## After\n- [ ] Stuck\n"
     (ledger / "dead.md").write_text(text)
     for words in (["--dry-run"], []):
@@ -169,7 +190,6 @@ def test_what_could_never_start_is_told(call, ledger):
 
 
 def test_a_plan_that_cannot_be_made_says_all_that_is_wrong(call, ledger):
-    """Exit code 2 for input that is not valid; nothing is made of it."""
     cases = {
         "a.md": "# P\n## A {#a}\n- after: b\n- [ ] x\n## B {#b}\n- after: a\n- [ ] y\n",
         "b.md": "# P\n- [ ] x\n  - after: nothing\n- [ ] y\n  - priority: high\n",
@@ -189,7 +209,6 @@ def test_a_plan_that_cannot_be_made_says_all_that_is_wrong(call, ledger):
 
 
 def test_a_plan_below_an_item_and_under_a_key(call, ledger):
-    """It hangs there; a second time makes nothing."""
     (ledger / "part.md").write_text("# More {#more}\n- [ ] One\n")
     words = ("plan", "part.md", "--idempotency-key", "k", "--json")
     first = call(*words).json

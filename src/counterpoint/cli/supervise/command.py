@@ -223,12 +223,10 @@ def _find_spec(app: App, name: str) -> str:
 
 def _refuse_lacking(app: App, spec: str) -> None:
     """Refuse a spec with commands that may not be run: no agent gets past such a check."""
-    lacks = ""
     # A file that is not yet imported has no commands here.
     with suppress(NotFound):
-        lacks = said_of_lacking(app.person().use(Commands).lacking(spec))
-    if lacks:
-        raise Unavailable(lacks, hint="Then call this again; nothing was begun.")
+        if lacks := said_of_lacking(app.person().use(Commands).lacking(spec)):
+            raise Unavailable(lacks, hint="Then call this again; nothing was begun.")
 
 
 def _prompt(file: Path | None) -> str:

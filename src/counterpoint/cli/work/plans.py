@@ -25,7 +25,7 @@ from counterpoint.core.model.lifecycles import SESSION
 from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.core.operations.trust.erasing import ErasedTexts
 from counterpoint.core.rules.drafting import remarks_of_new
-from counterpoint.core.rules.planning.beginning import list_startable
+from counterpoint.core.rules.planning.beginning import list_area_waits, list_startable
 from counterpoint.dialects.agentic.nouns import RETENTION_DAYS, Pruned
 from counterpoint.dialects.agentic.verbs.pruning import Pruning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
@@ -151,6 +151,12 @@ def plan_command(
     _warn(context, draft, answer["warnings"])
 
 
+_WHY_LISTED: Final = {
+    "gone": "  (its line went; it stays, or `--prune` cancels it)",
+    "beside": "  (added beside the plan; it stays)",
+}
+
+
 def _values(pairs_typed: tuple[str, ...]) -> dict[str, str]:
     pairs = [pair.partition("=") for pair in pairs_typed]
     if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
@@ -190,6 +196,7 @@ def _update_to_json(update: PlanUpdate, draft: Draft) -> dict[str, Json]:
             for change in update.changed
         ],
         "gone": [present_briefly(item) for item in update.gone],
+        "beside": [present_briefly(item) for item in update.beside],
         "pruned": [present_briefly(item) for item in update.pruned],
         "ready": list(update.ready),
         "warnings": [*update.remarks, *update.deadlocks, *draft.remarks],
@@ -202,13 +209,18 @@ def _print_update(context: CommandContext, draft: Draft, answer: Any, end: str) 
     if out.json:
         out.answer({**({"dry_run": True} if end else {}), **answer})
         return
-    for sign, name in (("+", "created"), ("~", "changed"), ("-", "pruned"), ("?", "gone")):
+    for sign, name in (
+        ("+", "created"),
+        ("~", "changed"),
+        ("-", "pruned"),
+        ("?", "gone"),
+        ("=", "beside"),
+    ):
         for item in answer[name]:
             fields = f"  ({', '.join(item['fields'])})" if name == "changed" else ""
             # What a dry run would make has no id that it would keep.
             shown_id = "" if end and name == "created" else f"{item['id']} "
-            why = "  (its line went; it stays, or `--prune` cancels it)" if name == "gone" else ""
-            out.line(f"{sign} {shown_id}{item['title']}{fields}{why}")
+            out.line(f"{sign} {shown_id}{item['title']}{fields}{_WHY_LISTED.get(name, '')}")
     counts = ", ".join(
         f"{len(answer[name]):,} {word}"
         for name, word in (
@@ -216,6 +228,7 @@ def _print_update(context: CommandContext, draft: Draft, answer: Any, end: str) 
             ("changed", "changed"),
             ("pruned", "cancelled"),
             ("gone", "no longer in it"),
+            ("beside", "added beside it"),
         )
         if answer[name]
     )
@@ -232,6 +245,7 @@ def _print_preview(
     outside = {name for part in planned for name in part.outside}
     done = {name for name in outside if core.items.get(name).category == "done"}
     ready = list_startable(planned, done)
+    area_waits = list_area_waits(planned, ready)
     out = context.out
     if out.json:
         items = [
@@ -242,16 +256,19 @@ def _print_preview(
                 "below": part.parent,
                 "after": [*part.needs, *part.outside],
                 "ready": index in ready,
+                "areas": [*part.draft.areas],
+                "waits_for_area_of": area_waits.get(index),
             }
             for index, part in enumerate(planned)
         ]
         warnings = [*stuck, *told_of_new, *draft.remarks]
         out.answer({"dry_run": True, "count": len(planned), "items": items, "warnings": warnings})
         return
-    for line, starts in lines_of_plan(planned, ready):
+    for line, starts in lines_of_plan(planned, ready, area_waits):
         out.line(line, style="green" if starts else "")
     out.line()
-    out.line(f"{counted(len(planned), 'item')}, {len(ready):,} ready. Nothing was made.")
+    at_once = f", {len(ready) - len(area_waits):,} of them at once" if area_waits else ""
+    out.line(f"{counted(len(planned), 'item')}, {len(ready):,} ready{at_once}. Nothing was made.")
     _warn(context, draft, [*stuck, *told_of_new, *draft.remarks])
 
 

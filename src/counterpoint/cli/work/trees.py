@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from counterpoint.core.coordinator import Core
@@ -61,8 +61,13 @@ def _level(core: Core, parents: Sequence[str]) -> Iterator[Item]:
         after = page[-1].number
 
 
-def lines_of_plan(plan: Sequence[PlannedItem], ready: Sequence[int]) -> Iterator[tuple[str, bool]]:
-    """Return a plan as lines in the order of its tree, each with whether it could be started now."""
+def lines_of_plan(
+    plan: Sequence[PlannedItem], ready: Sequence[int], area_waits: Mapping[int, int]
+) -> Iterator[tuple[str, bool]]:
+    """Return a plan as lines in the order of its tree, each with whether it could be started now, beside all that could.
+
+    area_waits: the places that wait for an area of another one, with that one.
+    """
     below: list[list[int]] = [[] for _ in plan]
     for index, part in enumerate(plan):
         if part.parent is not None:
@@ -70,22 +75,25 @@ def lines_of_plan(plan: Sequence[PlannedItem], ready: Sequence[int]) -> Iterator
     starts, queue = frozenset(ready), [(0, 0)] if plan else []
     while queue:
         index, depth = queue.pop()
-        yield f"{'  ' * depth}{_line(plan, index, index in starts)}", index in starts
+        other = plan[area_waits[index]].draft.title if index in area_waits else ""
+        wait = f"waits for an area of {other}" if other else "ready" if index in starts else ""
+        yield f"{'  ' * depth}{_line(plan, index, wait)}", wait == "ready"
         queue += [(child, depth + 1) for child in reversed(below[index])]
 
 
-def _line(plan: Sequence[PlannedItem], index: int, is_ready: bool) -> str:
+def _line(plan: Sequence[PlannedItem], index: int, wait: str) -> str:
     part = plan[index]
     draft = part.draft
     waits = [plan[need].draft.title for need in part.needs] + list(part.outside)
     asks = [
-        *(["ready"] if is_ready else []),
+        *([wait] if wait else []),
         *([f"after {', '.join(waits)}"] if waits else []),
         *([f"priority {draft.priority}"] if draft.priority != DEFAULT_PRIORITY else []),
         *(["approval"] if draft.approval else []),
         *(["review"] if draft.review else []),
         *(["artifact"] if draft.artifact else []),
         *([counted(len(draft.checks), "check")] if draft.checks else []),
+        *([f"areas {', '.join(draft.areas)}"] if draft.areas else []),
     ]
     notes = f"  ({'; '.join(asks)})" if asks else ""
     sort = "" if draft.kind == "task" else f"{draft.kind}: "

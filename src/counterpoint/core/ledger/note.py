@@ -39,6 +39,7 @@ _KEY_SIZE = 32
 _ID_SIZE = 4
 _DASH = "— "
 _MOST_SIGNATURES = 100
+_WHOLE_KEY = "Give NAME+ID+BASE64, as `counterpoint audit verify` shows it."
 _VKEY_PARTS = 3
 _PUBLIC_KEY = expression("[0-9a-f]{64}")
 
@@ -80,7 +81,7 @@ class VerifierKey:
         """Return the key that a vkey spells; MalformedDocument if it spells none."""
         parts = text.split("+", 2)
         if len(parts) != _VKEY_PARTS:
-            raise MalformedDocument("a verifier key is NAME+ID+BASE64")
+            raise MalformedDocument(f"{text[:80]!r} is no verifier key", hint=_WHOLE_KEY)
         name, key_id, encoded = parts
         raw = from_base64(encoded)
         if raw[:1] != cls.algorithm:

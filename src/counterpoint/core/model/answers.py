@@ -181,8 +181,8 @@ class PlanChange:
 class PlanUpdate:
     """What an open plan became by what its file says now.
 
-    created, ready: new items, and which of them could start. gone: items whose lines went, which stay. pruned: those that were
-    cancelled for it. remarks: lines that changed nothing, and why.
+    created, ready: new items, and which of them could start. gone: items whose lines went, which stay. beside: open items that
+    were added without the file, which stay. pruned: those that were cancelled because their lines went. remarks: lines that changed nothing, and why.
     """
 
     root: Item
@@ -190,6 +190,7 @@ class PlanUpdate:
     ready: tuple[str, ...] = ()
     changed: tuple[PlanChange, ...] = ()
     gone: tuple[Item, ...] = ()
+    beside: tuple[Item, ...] = ()
     pruned: tuple[Item, ...] = ()
     remarks: tuple[str, ...] = ()
     deadlocks: tuple[str, ...] = ()

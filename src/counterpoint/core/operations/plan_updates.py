@@ -4,7 +4,7 @@ Rules: (1) lines find their items as planning/matching.py says; where they canno
 new items; what changed is an edit, with the rights and refusals of one. (3) A box that is ticked is told of: work ends by `finish`.
 What has ended stays as it is. (4) What the file does not say of texts, labels, priority or profile stays; a check, review, approval,
 artifact, area or acceptance sentence that went from it is taken away, as `edit` would. (5) Items whose lines went are told of and
-stay; `prune` cancels those that are open and that nobody holds. (6) All lands together, or nothing.
+stay; `prune` cancels those that are open and that nobody holds. What was added beside the file never had a line, and stays. (6) All lands together, or nothing.
 """
 
 from __future__ import annotations
@@ -191,9 +191,11 @@ class PlanUpdater:
         self.changes: dict[str, list[str]] = {}
         self.remarks: list[str] = []
         self.gone: list[str] = []
+        self.added: list[str] = []
         self.pruned: list[str] = []
         self.rows = _Rows(context, root)
-        self.matches: Matches = match_plan(planned, self.rows.known, root.id)
+        self.beside: set[str] = set()
+        self.matches = self._match()
         self.ids = self.matches.ids
 
     def run(self, *, prune: bool) -> PlanUpdate:
@@ -206,6 +208,40 @@ class PlanUpdater:
         self._connect(before)
         self._leave(prune=prune)
         return self._told()
+
+    def _match(self) -> Matches:
+        """Return which items the lines mean; one that was added beside the plan is meant by its own title or name only."""
+        while True:
+            matches = match_plan(self.planned, self.rows.known, self.root.id)
+            beside = self._find_beside(matches) - self.beside
+            if not beside:
+                return matches
+            self.beside |= beside
+            self.rows.known = [
+                replace(item, is_begun=True) if item.id in beside else item
+                for item in self.rows.known
+            ]
+
+    def _find_beside(self, matches: Matches) -> set[str]:
+        """Return the items, of those that no line has or that have another title or place than theirs, that no plan file made.
+
+        They are older than the plan, or an entry of their own made them, or they stand below such an item.
+        """
+        places = {item: index for index, item in matches.ids.items()}
+        beside: set[str] = set()
+        with self.context.reading() as view:
+            for row in self.rows.known:
+                part = self.planned[places[row.id]] if row.id in places else None
+                above = matches.ids.get(part.parent) if part and part.parent is not None else None
+                if part and (part.draft.title.strip(), above) == (row.title, row.parent):
+                    continue
+                if (
+                    row.parent in beside
+                    or self.rows.items[row.id].number < self.root.number
+                    or view.sequences(subject=row.id, action=CREATED, limit=1)
+                ):
+                    beside.add(row.id)
+        return beside
 
     def _told(self) -> PlanUpdate:
         context = self.context
@@ -227,6 +263,7 @@ class PlanUpdater:
                     for item in items(self.changes)
                 ),
                 gone=items(self.gone),
+                beside=items(self.added),
                 pruned=items(self.pruned),
                 remarks=tuple(self.remarks),
             )
@@ -379,7 +416,9 @@ class PlanUpdater:
         """Tell of items whose lines went, or cancel them."""
         means = {*self.ids.values()} | self.matches.unsure_ids
         missing = [item.id for item in self.rows.known if item.id not in means]
-        is_open = [item_id for item_id in missing if not self.rows.items[item_id].is_closed]
+        missing = [item_id for item_id in missing if not self.rows.items[item_id].is_closed]
+        self.added = [item_id for item_id in missing if item_id in self.beside]
+        is_open = [item_id for item_id in missing if item_id not in self.beside]
         if not prune:
             self.gone = is_open
             return
@@ -405,11 +444,7 @@ class PlanUpdater:
         with self.context.reading() as view:
             if authority_of(view, self.context) in ENTITLED:
                 return
-            places = [
-                sequence
-                for action in ("plan.created", CREATED)
-                for sequence in view.sequences(subject=self.root.id, action=action, limit=1)
-            ]
+            places = view.sequences(subject=self.root.id, action=CREATED, limit=1)
             entries = (
                 Entry.from_bytes(next(view.entries(sequence, sequence + 1))) for sequence in places
             )

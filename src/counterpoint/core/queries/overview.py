@@ -403,7 +403,9 @@ class Overview(Verbs):
             return {item.id: reader.progress(item.id) for item in items}
 
     def items(self, criteria: ItemFilter, after: int, limit: int) -> list[Item]:
-        """Return items by number, beyond a number."""
+        """Return items by number, beyond a number. A status `dropped` means all of that category, as counts say it."""
+        if criteria.status == "dropped":
+            criteria = replace(criteria, status="", category="dropped")
         with self._context.reading() as view:
             views = ItemReader(view).find(criteria, after=(after,), size=limit)
             return [item_view.item for item_view in islice(views, limit)]
@@ -516,7 +518,7 @@ class Overview(Verbs):
     def used_words(self) -> dict[str, list[str]]:
         """Return what lists can be narrowed to: every label and assignee there is, every status there is or can be."""
         with self._context.reading() as view:
-            statuses = {*view.counts(Item, "status"), *_statuses()}
+            statuses = {*view.counts(Item, "status"), *_statuses(), "dropped"}
             words_by_filter = {
                 "status": statuses,
                 "label": view.counts(Label, "name"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from counterpoint.core.model.work import WORKABLE
+from counterpoint.core.rules.areas import list_overlaps
 from counterpoint.core.rules.drafting import PlannedItem
 
 
@@ -31,3 +32,20 @@ def list_startable(plan: Sequence[PlannedItem], done: Collection[str] = ()) -> t
         and not waiting[index]
         and not open_below[index]
     )
+
+
+def list_area_waits(plan: Sequence[PlannedItem], ready: Sequence[int]) -> dict[int, int]:
+    """Return which of the startable places wait for an area of another one, and for which; the urgent and the first go before."""
+    # Each is compared with each: of a plan with more, the rest waits for nothing here.
+    order = sorted(ready, key=lambda place: (plan[place].draft.priority, place))
+    going: list[int] = []
+    waits: dict[int, int] = {}
+    for place in [place for place in order if plan[place].draft.areas][:500]:
+        areas = plan[place].draft.areas
+        for other in going:
+            if list_overlaps(areas, plan[other].draft.areas):
+                waits[place] = other
+                break
+        else:
+            going.append(place)
+    return waits

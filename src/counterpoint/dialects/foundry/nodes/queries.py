@@ -493,7 +493,6 @@ WAIVABLE: Final = "waivable"
 _PHRASES: Final = {
     "the item cannot be made: ": "the node cannot be made: ",
     "the plan cannot be made: ": "the nodes cannot be made: ",
-    "Mend the lines named in the message": "Correct what the message names",
 }
 """Phrases of the core that foundry words differently."""
 _OF_NODES: Final = frozenset({"conflict", "gate", "forbidden"})
