@@ -35,7 +35,6 @@ def test_a_flag_is_stronger_than_its_variable() -> None:
 
 @pytest.mark.parametrize(("text", "seconds"), [("1", 1), ("86400", 86_400), ("0090", 90)])
 def test_the_lease_is_a_number_of_seconds(text: str, seconds: int) -> None:
-    """A lease may be as short as a second and as long as a day."""
     assert load_settings({"COUNTERPOINT_LEASE_SECONDS": text}).lease_seconds == seconds
 
 

@@ -171,7 +171,6 @@ HOSTILE = [
 def test_hostile_texts_are_inert_on_every_page(
     visit: Callable[..., Any], person: Core, studio: Studio, hostile: str
 ) -> None:
-    """In every field that agents fill; also where a text has a megabyte."""
     long = hostile + "<b>" * 330_000
     mallory = studio.core("mallory", client=hostile[:60])
     made = mallory.plans.create(

@@ -96,7 +96,6 @@ def test_documents_are_kept_at_the_command_line(ledger: Any, app: App, call: Any
 
 
 def test_a_tree_is_marked_for_an_issue(issue: str, app: App, call: Any) -> None:
-    """On the branch it is on; an issue that is not there is refused."""
     said = call("workspace", "open", issue)
     assert said.out.endswith("on main.\n")
     told = call("workspace", "open", issue, "--base", "trunk", "--json").json

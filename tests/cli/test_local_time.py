@@ -34,7 +34,6 @@ def test_timestamps_of_the_core_are_local_in_what_people_read() -> None:
 
 
 def test_a_lease_says_for_how_long_its_holder_is_gone() -> None:
-    """As it says how much is left of one that is held."""
     claim = Claim(
         project="demo", seconds=1800, item="demo-1", token=1, session="ses_1", agent="ann", state="live", claimed_at=Timestamp("2026-11-29T04:40:00.000Z"),
         leased_until=Timestamp("2026-11-29T05:10:00.000Z"),

@@ -69,7 +69,6 @@ def test_every_kind_of_error_has_an_exit_code():
 
 
 def test_every_command_is_found_and_helps(call, place):
-    """Each name of the table leads to a command with that name and a sentence of help."""
     listed = call("--help")
     for name in COMMANDS:
         # What only other processes start is not in the list.
@@ -191,7 +190,6 @@ def test_without_a_ledger_reading_says_what_to_do_and_makes_nothing(call, place,
 
 
 def test_looking_makes_no_ledger_of_an_empty_file(call, place):
-    """It is no ledger, whoever made it."""
     database = place / ".counterpoint" / "ledger.db"
     database.parent.mkdir(0o700)
     database.touch(0o600)

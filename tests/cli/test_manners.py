@@ -44,7 +44,6 @@ def test_a_letter_that_the_output_cannot_write_is_escaped(start, call, ledger, e
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in GROUPS[HIDDEN]])
 def test_a_line_of_the_help_is_the_first_sentence_of_its_command(name):
-    """So that the list, which loads no command, says what the commands say; it fits a line."""
     summary = COMMANDS[name].summary
     said = " ".join((EVERY[name].help or "").split("\n\n")[0].split())
     assert said == f"{summary}."
@@ -84,7 +83,6 @@ def test_every_command_helps_in_lines_that_fit(name, call, place, monkeypatch):
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_every_command_is_said_with_examples(name):
-    """Each runs a command that there is, with options that it has."""
     command = EVERY[name]
     shown = (command.epilog or "").splitlines()[2:]
     assert shown, name

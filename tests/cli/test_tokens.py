@@ -64,7 +64,6 @@ def test_a_limit_for_no_tool_is_refused(ledger, call, limit, words):
 
 
 def test_a_revoked_token_is_listed_as_such(ledger, call):
-    """It stays in the list, for it stays in the ledger."""
     call("token", "create", "ci")
     assert "revoked" in call("token", "revoke", "ci").out
     assert call("token", "list", "--json").json[0]["state"] == "revoked"

@@ -76,7 +76,6 @@ def serving(home: Path) -> list[int]:
 
 @pytest.mark.alike
 def test_an_agent_sees_our_tools_in_its_first_question(agent: Any, scripted: ModuleType) -> None:
-    """The tools are there from the start: no agent begins a turn without them."""
     with scripted.Model(lambda _parse: "nothing to do") as model:
         agent.converse(model.url)
     assert shown(model) == TOOLS

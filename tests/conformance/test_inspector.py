@@ -94,7 +94,6 @@ def call(name: str, *pairs: str) -> tuple[str, ...]:
 def test_the_inspector_lists_and_calls_over_stdio(
     inspect: Inspect, spoken: tuple[str, str]
 ) -> None:
-    """The tools are listed, and one is called, in both eras."""
     listed = inspect(*COMMAND, *spoken, "--method", "tools/list")
     assert (listed.returncode, len(json.loads(listed.stdout)["tools"])) == (0, TOOLS)
     planned = inspect(*COMMAND, *spoken, *call("plan", "markdown=# Demo\n- [ ] one thing"))
@@ -118,7 +117,6 @@ def test_the_schemas_please_the_inspectors_lint(inspect: Inspect) -> None:
 
 
 def test_the_inspector_reads_resources_and_prompts(inspect: Inspect) -> None:
-    """What is not a tool is listed and read too."""
     resources = inspect(*COMMAND, "--method", "resources/list")
     assert resources.returncode == 0, resources.stderr
     uri = json.loads(resources.stdout)["resources"][0]["uri"]

@@ -48,6 +48,5 @@ def test_what_was_written_is_read_by_another_tool(dialect: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("dialect", registry.names())
 def test_every_parameter_has_a_row_or_a_reason(dialect: str) -> None:
-    """No parameter is forgotten, and no reason outlives what it is about."""
     assert readback.parameters_without_row(TABLES[dialect]) == []
     assert readback.stale_reasons(TABLES[dialect]) == []

@@ -106,7 +106,6 @@ def test_a_client_that_does_not_read_is_waited_for(
 def test_a_client_that_floods_while_no_server_answers_is_waited_for(
     folder: Path, connect: Any, wire: Any
 ) -> None:
-    """What it writes waits with it; then all of it is done."""
     client, meeting = connect(folder), find_rendezvous(folder / ".counterpoint" / "ledger.db")
     client.call("note", kind="finding", text="first")
     with no_server(folder):

@@ -86,7 +86,6 @@ def test_what_a_server_starts_decides_nothing(
 def test_who_may_be_what_an_agent_left_decides_nothing(
     worker: Agent, phase: str, decided: Callable[[], list[str]]
 ) -> None:
-    """It may be any agent of this boot, and so makes no credential and loosens nothing."""
     left, before = worker.hires(*LEFT), decided()
     for act in DECIDES.values():
         ran = left.runs(*act.format(phase=phase).split())

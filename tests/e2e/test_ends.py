@@ -91,7 +91,6 @@ def assert_lost(error: dict[str, Any], *, is_safe: bool) -> None:
 def test_each_request_under_way_is_answered_whatever_ends_the_server(
     folder: Path, connect: Any, number: signal.Signals, *, is_long: bool
 ) -> None:
-    """With a result, or with the words for a server that is gone; then the next server answers."""
     client, meeting = connect(folder), find_rendezvous(folder / ".counterpoint" / "ledger.db")
     check = begin_check(client, folder)
     for _ in range(8 if is_long else 2):

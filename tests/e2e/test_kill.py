@@ -258,7 +258,6 @@ def hear(client: Any, wire: Any, waiting: dict[int, str], most: int = 1000) -> d
 def test_nothing_a_real_server_answered_is_lost_when_it_is_killed(
     connect, wire, folder, assert_whole, is_long, record_property
 ):
-    """Three servers of one database at work, one killed in each round with its answers on the way."""
     chance = draw("kills of servers")
     names = ("ada", "bob", "cyd")
     clients = {name: connect(folder, "--in-process", "--agent", name) for name in names}

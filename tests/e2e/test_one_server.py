@@ -180,7 +180,6 @@ def of_version(tmp_path: Path) -> Any:
 def test_relay_and_server_of_two_releases_say_which_is_older_and_what_to_do(
     folder, connect, of_version
 ):
-    """Neither an older nor a newer relay is served, and neither starts a second server."""
     connect(folder, "--agent", "bob").call("brief")
     database = folder / ".counterpoint" / "ledger.db"
     brief = {"id": 2, "method": "tools/call", "params": {"name": "brief", "arguments": {}}}
@@ -200,7 +199,6 @@ def test_relay_and_server_of_two_releases_say_which_is_older_and_what_to_do(
 
 
 def test_tables_are_not_changed_while_the_server_of_another_process_runs(folder, connect):
-    """It is named with version and process; once it has ended they are changed."""
     database = folder / ".counterpoint" / "ledger.db"
     database.parent.mkdir()
     open_sqlite(database, FEWER).close()

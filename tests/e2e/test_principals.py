@@ -318,7 +318,6 @@ def test_a_token_a_credential_and_a_subject_of_one_name_are_three(
 def test_a_subject_is_never_shown_under_the_name_of_a_token(
     door: Door, give: Callable[..., str], counterpoint: Callable[..., Any], repository: Path, app: App
 ) -> None:  # fmt: skip
-    """It is shown by its mark, and asking for the name helps nobody; no token is called as a mark is."""
     token = door.token(give("token", "create", "bob"))
     for name in ("oauth-1", "oauth-0123456789ab"):
         ran = counterpoint("token", "create", name, cwd=repository)

@@ -96,7 +96,6 @@ def test_an_expired_lease_is_taken_over_once_and_the_late_worker_cannot_write(
 
 
 def test_a_key_used_by_8_processes_at_once_is_one_write(race, siege, assert_whole):
-    """All are the same agent and hear the same answer; the write is there once."""
     siege.person()
     rounds = [
         {"verb": "note", "with": {"text": f"note {number}"}, "key": f"key {number}"}

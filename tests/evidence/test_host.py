@@ -61,7 +61,6 @@ def test_a_process_that_was_killed_is_gone(here: ProcessHost, tmp_path: Path) ->
 
 
 def test_a_process_that_ended_well_is_gone_too(here: ProcessHost, tmp_path: Path) -> None:
-    """It takes its file with it; this process itself is never gone."""
     other = host(tmp_path)
     assert not here.is_gone(other.name, NOW)
     other.close()

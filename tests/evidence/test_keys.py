@@ -49,7 +49,6 @@ def test_a_signature_verifies_and_a_changed_one_does_not(tmp_path: Path) -> None
 
 
 def test_a_known_signature_verifies() -> None:
-    """RFC 8032, section 7.1, test 2."""
     public = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
     signature = (
         "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
@@ -102,7 +101,6 @@ def test_a_key_that_others_can_touch_is_refused(tmp_path: Path, mode: int) -> No
 
 
 def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
-    """Whoever can write it can put another key there."""
     open_key(tmp_path / "k")
     (tmp_path / "k").chmod(0o777)
     with pytest.raises(Unavailable, match="others can write"):

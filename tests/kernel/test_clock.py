@@ -24,21 +24,18 @@ def test_a_moment_is_written_in_utc_with_milliseconds() -> None:
 
 @given(MOMENTS)
 def test_a_timestamp_is_read_as_the_moment_that_it_names(when: datetime) -> None:
-    """Reading gives the moment back, to the millisecond."""
     assert timedelta(0) <= when - moment(stamp(when)) < timedelta(milliseconds=1)
     assert stamp(moment(stamp(when))) == stamp(when)
 
 
 @given(MOMENTS, MOMENTS)
 def test_text_order_is_time_order(one: datetime, other: datetime) -> None:
-    """Sorting the texts sorts the moments."""
     first, second = sorted((stamp(one), stamp(other)))
     assert moment(first) <= moment(second)
 
 
 @given(MOMENTS, st.integers(-(10**9), 10**9))
 def test_later_and_elapsed_are_opposites(when: datetime, milliseconds: int) -> None:
-    """So much later is so much elapsed, forwards and backwards."""
     start = stamp(when)
     assert elapsed_ms(start, later(start, milliseconds / 1000)) == milliseconds
 

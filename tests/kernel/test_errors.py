@@ -54,7 +54,6 @@ def test_the_code_is_the_name_of_the_class(
 
 
 def test_no_two_errors_have_one_code() -> None:
-    """A code names one class."""
     codes = [error().code for error in tree()]
     assert len(codes) == len(set(codes))
 

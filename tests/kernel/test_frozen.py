@@ -133,8 +133,6 @@ def test_the_standard_library_takes_them_for_its_own() -> None:
 
 
 def test_an_initializer_is_compiled_for_a_class_that_has_several_objects() -> None:
-    """Until then a class has one that takes anything, and the objects are the same."""
-
     @frozen
     class Buoy:
         """A buoy."""

@@ -68,7 +68,6 @@ def test_a_folder_that_others_can_write_is_refused(database: Path, mode: int) ->
 def test_each_file_that_is_a_link_or_that_others_can_write_is_refused(
     database: Path, ending: str
 ) -> None:
-    """Where others cannot enter the folder, their right to write the file is none."""
     file = Path(f"{database}{ending}")
     file.touch()
     file.chmod(0o666)

@@ -60,7 +60,6 @@ def test_what_people_write_with_stays(text: str) -> None:
 
 @given(st.text())
 def test_nothing_hidden_is_left(text: str) -> None:
-    """Of any text; and a document that is taken for plain has nothing hidden in it."""
     shown = visible(text)
     assert visible(shown) == shown
     document = json.dumps(text, ensure_ascii=False)

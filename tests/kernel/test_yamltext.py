@@ -206,7 +206,6 @@ def test_the_billion_laughs_stay_few() -> None:
 
 
 def test_each_value_has_its_line() -> None:
-    """A key's value has the line of the key; what is not there has that of what is around it."""
     read = read_yaml("# remark\ntasks:\n  - title: a\n    areas: [x,\n      y]\n", first_line=11)
     assert read.line() == 11
     assert read.line("tasks") == 12
@@ -270,7 +269,6 @@ def test_lines_of_front_matter_are_those_of_the_text() -> None:
 
 @given(st.integers(-(2**53) + 1, 2**53 - 1))
 def test_a_whole_number_is_heard(number: int) -> None:
-    """The number comes out that was written."""
     assert parse_int("size", str(number)) == number
 
 

@@ -273,7 +273,6 @@ def test_an_action_that_is_no_text_is_refused(given: Any) -> None:
 
 
 def test_a_command_that_is_missing_unknown_or_no_text_is_refused() -> None:
-    """With the commands of its action alone."""
     said = {
         "command: is required; one of: start, status": {},
         'command: "stat" is not one of: start, status; did you mean start?': {"command": "stat"},
@@ -344,7 +343,6 @@ def test_a_former_name_is_taken_and_told() -> None:
 
 
 def test_a_former_name_takes_no_command() -> None:
-    """It says the command itself."""
     message = refused(action="state", command="status", session_id="t")["message"]
     assert message == "command: is not taken by session status; it is by: session"
 

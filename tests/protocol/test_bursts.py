@@ -48,8 +48,6 @@ def test_a_burst_waits_with_the_client_that_sends_it(
 def test_a_quick_call_does_not_wait_behind_long_ones(
     connect: Callable[..., Connection], gate: Gate
 ) -> None:
-    """As many long ones as may be wait; one more is refused at once, and a quick one answered."""
-
     @tool(reads=True)
     def think(call: Any, progress: Progress) -> Json:
         """Think at the gate."""

@@ -239,8 +239,6 @@ def test_of_two_calls_with_one_name_the_last_can_be_cancelled(
 def test_calls_under_way_at_the_end_of_the_input_are_answered(
     connect: Callable[..., Connection], gate: Gate, *, is_direct: bool
 ) -> None:
-    """The end of the input ends nothing that came before it."""
-
     async def course() -> None:
         async with connect(is_direct=is_direct) as to:
             await to.begin()

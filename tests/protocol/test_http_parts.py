@@ -63,7 +63,6 @@ def test_a_request_by_another_name_is_refused(host):
     "origin", ["null", "file://", "http://localhost/x", "localhost", "ftp://localhost"]
 )
 def test_an_origin_that_is_no_page_of_ours_is_refused(origin):
-    """Also what a sandboxed page sends."""
     with pytest.raises(Refused, match="forbidden_origin"):
         HOSTS.check(headers(("Host", "localhost"), ("Origin", origin)))
 

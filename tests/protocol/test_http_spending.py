@@ -33,7 +33,6 @@ def grant(name="ci", **more) -> Grant:
 
 
 def test_a_tool_has_its_own_share_of_a_minute(spending):
-    """Each token has its own bucket for it; other tools have none."""
     one, other = (grant(name, tool_limits={"echo": 2}) for name in ("one", "other"))
     assert [spending.hurry(one, "echo") for _ in range(2)] == [None, None]
     refusal = spending.hurry(one, "echo")

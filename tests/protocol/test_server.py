@@ -202,7 +202,6 @@ def test_the_server_knows_the_schema_of_a_tool_without_the_list(small: ModuleTyp
 def test_a_call_never_builds_the_list(
     small: ModuleType, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The list is built once when it is asked for, and by no call of a tool."""
     built: list[str] = []
     listed = type(small.echo).listed
 

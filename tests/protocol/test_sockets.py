@@ -241,8 +241,6 @@ def test_the_status_is_told_and_a_stop_is_heard(house):
 
 
 def test_what_is_under_way_is_answered_before_the_end_if_it_is_quick(house):
-    """Closing waits a moment; what came in before is answered, and the end follows."""
-
     async def course(sockets):
         guest = await house.seated()
         await guest.say({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})

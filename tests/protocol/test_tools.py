@@ -145,8 +145,6 @@ def test_a_function_that_cannot_be_a_tool_is_refused_at_once() -> None:
 
 
 def test_an_alias_must_lead_to_a_parameter() -> None:
-    """An alias of nothing, or one that is a parameter itself, is refused."""
-
     def look(call: object, item: Annotated[str, Field()], other: str = "") -> Json:
         """Look."""
         return {}

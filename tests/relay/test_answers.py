@@ -67,7 +67,6 @@ def test_a_handshake_that_may_be_wrong_is_left_to_the_server(native, wrong):
 
 
 def test_lists_are_known_for_each_version_that_is(native):
-    """What varies, or a version that nobody knows, is not known."""
     assert len(native.answer("2026-07-28", "tools/list")["tools"]) == 16
     assert native.answer("2025-06-18", "ping") == {}
     assert native.answer("2025-06-18", "server/discover") is None
@@ -114,7 +113,6 @@ def test_a_line_that_is_too_long_is_none_and_keeps_nothing(monkeypatch):
     st.text(),
 )
 def test_an_answer_is_recognised_by_its_id(name, kind, text):
-    """Whatever the id, the sort of answer and what stands in it."""
     body = {"jsonrpc": "2.0", "id": name, kind: {"text": text, "result": 1}}
     assert answered(orjson.dumps(body)) == name
     assert answered(json.dumps(body).encode()) == name

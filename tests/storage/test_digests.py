@@ -10,7 +10,6 @@ from fakes.texts import committed
 
 
 def test_a_commitment_takes_a_quarter_of_the_room_of_its_hex():
-    """That of no text takes none."""
     made = committed("walnut")
     assert len(to_blob(made[HALF])) == 16
     assert from_blob(to_blob(made[HALF])) == made[:32]

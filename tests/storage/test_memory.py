@@ -172,7 +172,6 @@ def test_no_more_rows_are_known_than_may_be(
 def test_a_row_that_is_put_and_then_changed_is_found_as_it_became(
     store: Store, task: Callable[..., Item], save: Callable[..., None]
 ) -> None:
-    """The search reads a row again of which a searched column changed after it was put."""
     with store.writing("p") as writing:
         save(writing, task(1, title="apples", body="a tree"))
         retitle(writing, "T-1", "pears")

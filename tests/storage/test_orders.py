@@ -41,6 +41,5 @@ from counterpoint.storage.statements import is_sorted, ordering, shaped
 def test_rows_are_sorted_where_an_index_finds_them_and_none_has_their_order(
     noun: type[Noun], equal: dict[str, Filter], order: str, expected: bool
 ) -> None:
-    """An index has an order for one value of each column before it."""
     shape, _ = shaped(noun, equal)
     assert is_sorted(noun, shape, ordering(noun, order)) is expected

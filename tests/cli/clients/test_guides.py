@@ -8,7 +8,6 @@ import pytest
 
 
 def test_agents_md_is_written_beside_the_file_of_one_client(call, installed):
-    """The other clients do not read CLAUDE.md."""
     (installed / "CLAUDE.md").write_text("Mine.\n")
     call("init", "--yes", "--client", "claude", "--client", "codex")
     assert "## Working with" in (installed / "AGENTS.md").read_text()

@@ -25,7 +25,6 @@ def tell(call, monkeypatch, tmp_path):
 
 
 def test_the_brief_says_what_is_in_the_way_and_marks_what_others_wrote(call, ledger):
-    """Texts of others stand behind a mark, on one line each."""
     said = call("prime")
     assert said.code == 0
     assert said.out.startswith("# Counterpoint: project harbour")

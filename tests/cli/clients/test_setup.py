@@ -199,7 +199,6 @@ def test_file_tools_are_denied_what_only_the_server_writes(call, installed):
 
 
 def test_the_ledger_is_made_and_hidden_from_git(call, project):
-    """It is there, and git sees nothing of it."""
     said = call("init", "--yes")
     assert "no counterpoint.toml was written and checks run nothing" in said.out
     assert "Made the ledger" in said.out
@@ -257,7 +256,6 @@ def test_only_clients_that_are_found_are_configured(call, installed, with_progra
 
 
 def test_the_tools_are_listed_before_the_first_agent_asks(call, project, tmp_path, monkeypatch):
-    """No agent waits for the list, and no server is started for it; without a client nobody asks."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     call("init", "--yes")
     cache = Path(cache_folder(os.environ))

@@ -62,7 +62,6 @@ def test_a_source_that_is_at_fault_is_refused_with_its_place(
 def test_a_source_of_more_items_than_a_question_takes_values_comes_in_at_once(
     call: Any, ledger: Path
 ) -> None:
-    """SQLite takes 32,766 values, here 1,500: the command failed when all items were made."""
     (ledger / "t.md").write_text("# Large\n" + "- [ ] task\n" * 1_600)
     apsw.connection_hooks.append(_few_values)
     try:
@@ -80,7 +79,6 @@ def _few_values(link: apsw.Connection) -> None:
 def test_a_file_that_is_too_large_is_not_read(
     call: Any, ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However large it says it is."""
     (ledger / "t.md").write_text("- [ ] " + "x" * 100)
     monkeypatch.setattr(files, "TEXT_LIMIT", 50)
     monkeypatch.setattr(files.read_text, "__defaults__", ("", 50))

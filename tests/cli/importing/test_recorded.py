@@ -112,7 +112,6 @@ def said_of(core: Core, name: str) -> str:
 
 
 def test_tags_of_task_master_are_roots(bring: Any, agent: Core) -> None:
-    """Tags are roots, sub-tasks lie below, plain numbers beside them are sub-tasks."""
     assert [source["source"] for source in bring("task-master")] == ["master", "harbour"]
     assert one(agent, "1") == ("Draw the hull", "done", "Tasks (task-master)", 1)
     assert one(agent, "2.2") == ("Bend planks", "open", "Build the hull", 2)
@@ -184,7 +183,6 @@ def test_openspec_changes_have_phases_in_order(bring: Any, agent: Core) -> None:
 
 
 def test_spec_kit_marks_become_labels_and_edges(bring: Any, agent: Core) -> None:
-    """Marks before a title are labels, and what it depends on is an edge."""
     bring("spec-kit")
     assert (
         one(agent, "001-lamps-harbour/T001")[0]
@@ -206,7 +204,6 @@ def test_spec_kit_marks_become_labels_and_edges(bring: Any, agent: Core) -> None
 def test_beads_come_from_lines_and_database_alike(
     call: Any, ledger: Path, agent: Core, name: str
 ) -> None:
-    """From JSON Lines and from the database alike: edges by their sort, comments, why it was closed."""
     said = call("import", "beads", str(laid(ledger, name)), "--json").json["sources"][0]
     assert [remark.partition(": ")[2] for remark in said["remarks"]] == [
         "bd-c3d4: discovered-from bd-a1b2 has no place here",

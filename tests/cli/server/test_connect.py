@@ -144,7 +144,6 @@ def test_a_surface_that_is_not_there_is_wrong_usage(call, place):
 
 
 def test_the_tools_are_listed_as_clients_see_them(call, place):
-    """As rows, and as the very answer to `tools/list`."""
     listed = call("tools", "--json").json["tools"]
     assert len(listed) == 16
     assert listed[0]["name"] == "brief"

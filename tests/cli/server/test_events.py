@@ -84,7 +84,6 @@ def test_what_is_in_memory_counts_as_lost_until_it_is_written(
 def test_what_the_hook_did_not_wait_for_is_its_own_to_count(
     hear: Hear, lost: Callable[[], int]
 ) -> None:
-    """So that no event counts twice."""
     events = HookEvents()
     events.take(hear())(False)
     assert (events.close(), lost()) == (True, 0)

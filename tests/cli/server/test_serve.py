@@ -409,8 +409,6 @@ def examined(app: App) -> list[doctor.Finding]:
 
 
 def test_the_breaker_of_the_server_that_runs_is_seen_by_the_doctor(app, ledger):
-    """It is that of the server's own process: the doctor asks for it."""
-
     def down() -> None:
         raise StoreFull
 

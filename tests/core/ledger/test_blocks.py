@@ -41,7 +41,6 @@ def test_a_block_with_a_wrong_field_is_not_answered(entry: Entry, key: str, wron
 
 
 def test_a_block_with_a_key_that_no_entry_has_is_not_answered(entry: Entry) -> None:
-    """Also if another one lacks a key."""
     more = orjson.loads(entry.to_bytes()) | {"x": 1}
     less = {key: value for key, value in orjson.loads(entry.to_bytes()).items() if key != "s"}
     assert load_block([dump(more)]) is None

@@ -63,7 +63,6 @@ def test_a_sound_bundle_is_proved_with_the_key_from_outside(
 
 
 def test_a_bundle_with_its_own_key_is_not_trusted(lines: list[bytes]) -> None:
-    """The key inside only shows that the bundle agrees with itself."""
     report = verify_bundle(lines)
     assert report.sound
     assert not report.trusted
@@ -207,7 +206,6 @@ def test_a_bundle_that_was_cut_off_is_found(
 
 
 def test_a_last_line_without_its_end_is_found(lines: list[bytes], key: VerifierKey) -> None:
-    """A write that broke off in the last line does not pass."""
     assert not verify_bundle([*lines[:-1], lines[-1][:-1]], key.public).sound
     assert not verify_bundle([*lines[:SIZE], lines[SIZE][:-1]], key.public).sound
 

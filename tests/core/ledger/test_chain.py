@@ -76,7 +76,6 @@ def test_a_sound_ledger_verifies(chain_of: Chain) -> None:
 
 
 def test_an_empty_ledger_verifies() -> None:
-    """No entry is a ledger of size 0."""
     empty = Checkpoint(origin="log.test", size=0, root=EMPTY_ROOT)
     found = verify_chain([], PROJECT, checkpoints=[empty], size=0)
     assert (found.size, found.root, found.last) == (0, EMPTY_ROOT, GENESIS)
@@ -226,7 +225,6 @@ def test_a_last_entry_with_one_departure_is_found(
 
 
 def test_an_entry_of_another_project_is_found(chain_of: Chain) -> None:
-    """A sound ledger of another project is not this project's ledger."""
     with pytest.raises(ChainBroken, match="prj_other"):
         verify_chain(chain_of(1, project="prj_other"), PROJECT)
 

@@ -96,13 +96,11 @@ def test_a_checkpoint_that_was_edited_is_refused(key: VerifierKey) -> None:
     ],
 )
 def test_a_text_that_is_no_checkpoint_is_refused(text: str) -> None:
-    """Each departure from the layout is refused."""
     with pytest.raises(MalformedDocument):
         Checkpoint.from_text(text)
 
 
 def test_a_signed_text_that_is_no_checkpoint_is_refused(key: VerifierKey) -> None:
-    """A right signature does not make a checkpoint of any text."""
     with pytest.raises(MalformedDocument):
         verify(seal_note("hello\n", key.private.sign, key.public), key.public)
 

@@ -205,5 +205,4 @@ def test_what_is_no_reference_to_a_text_is_refused(
 
 
 def test_the_first_entry_carries_zeros(entry: Entry) -> None:
-    """Without an entry before, the previous hash is 64 zeros."""
     assert entry.previous == GENESIS == "0" * 64

@@ -46,7 +46,6 @@ def test_a_note_of_another_program_verifies() -> None:
 
 
 def test_a_verifier_key_is_written_as_it_was_read() -> None:
-    """The text of a key is its one spelling."""
     for text in (PETER, ENOCH):
         assert VerifierKey.from_text(text).to_text() == text
 
@@ -74,7 +73,6 @@ def test_a_good_signature_does_not_excuse_a_false_one() -> None:
 
 
 def test_another_key_of_the_same_name_does_not_disturb(key: VerifierKey, stranger: Any) -> None:
-    """Keys of one name are told apart by their ids, as when a key is replaced."""
     ours = seal_note("text\n", key.private.sign, key.public)
     theirs = seal_note("text\n", stranger.private.sign, stranger.public)
     both = open_note(ours + theirs.splitlines(keepends=True)[-1])

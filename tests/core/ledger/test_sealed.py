@@ -174,7 +174,6 @@ def test_a_header_put_together_from_other_parts_is_found(
 def test_the_seal_of_another_session_is_found(
     story: Studio, lines: Lines, key: VerifierKey
 ) -> None:
-    """The entry stands in the ledger, but it wrote another seal."""
     story.system.signing.renew()
     strange = canonical.load(next(story.system.use(Seals).export(session(story, 1))))
     report = judged(headed(lines, lambda header: header.update(ledger=strange["ledger"])), key)

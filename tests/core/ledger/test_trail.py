@@ -168,7 +168,6 @@ CHANGES: dict[str, tuple[Change, str]] = {
 def test_a_wrong_row_of_a_thought_or_a_seal_is_found(
     entries: Entries, key: VerifierKey, change: Change, words: str
 ) -> None:
-    """Each with words that say what is wrong, and what to do."""
     change(entries)
     found = faults(entries, key)
     assert any(words in fault.message for fault in found), [fault.message for fault in found]
@@ -176,7 +175,6 @@ def test_a_wrong_row_of_a_thought_or_a_seal_is_found(
 
 
 def test_a_seal_signed_by_another_key_is_found(entries: Entries, key: VerifierKey) -> None:
-    """The key that the ledger names signs its seals, or the one that is given where it names none."""
     stranger = VerifierKey(name=key.name, public_key=FixedKey(b"s" * 32).public_key)
     (named,) = (one for one in entries if one["a"] == NAMED)
     assert faults(entries, stranger) == []

@@ -125,7 +125,6 @@ def test_unknown_names_are_refused_with_the_known_ones():
 
 
 def test_a_lease_runs_until_its_end():
-    """At the very moment of the end it has run out; released it never runs."""
     claim = Claim(
         project="p", item="p-1", token=1, session="s", agent="a", state="live", claimed_at=NOW,
         leased_until=LATER, seconds=1 << 40,

@@ -65,7 +65,6 @@ def test_every_noun_comes_back_from_its_cells(noun):
 
 
 def test_a_redacted_text_is_said_to_be_one():
-    """The row is still there; what it said is not."""
     record = noun_of(Record, ["[]" if c.sort == "list" else None for c in columns(Record)])
     assert record.body == "[redacted]"
     verdict = noun_of(Verdict, ["" if c.sort != "proses" else None for c in columns(Verdict)])

@@ -79,7 +79,6 @@ def test_no_agent_renews_a_credential(studio, person, ada):
 
 
 def test_what_ends_within_a_week_is_told(studio, person):
-    """And what has ended within the last; nothing that was revoked or has no end."""
     day = 86_400
     for name, days in (("soon", 6), ("sooner", 5), ("later", 8), ("never", 0)):
         person.tokens.create(TokenRequest(name=name, kind="agent", lasts_seconds=days * day))

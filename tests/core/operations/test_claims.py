@@ -317,7 +317,6 @@ def test_what_others_hold_is_asked_in_four_statements_however_many_hold_somethin
 
 
 def test_an_agent_whom_nothing_attests_hears_it_at_its_first_claim_alone(studio, ada):
-    """While it can still be started anew with a credential; who is attested hears nothing."""
     first, second = ada.plans.create(ada.plans.read("# P\n- [ ] A\n- [ ] B\n")).ready
     rae = studio.core("rae").caller
     untold = replace(

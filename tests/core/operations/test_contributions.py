@@ -76,7 +76,6 @@ def ids(ada: Core) -> dict[str, str]:
 def test_who_is_connected_is_asked_once_for_each_act_of_a_person(
     studio: Studio, ids: dict[str, str]
 ) -> None:
-    """And is no person, whatever he has written; for an agent nobody is asked."""
     asked: list[int] = []
 
     def connected() -> list[Connection]:

@@ -29,7 +29,6 @@ def make(core, **parts):
 
 
 def test_an_item_is_found_by_its_id_and_by_its_other_names(studio, ada):
-    """A name means one item in its scope; without the scope only if no other scope has it too."""
     one = make(ada, aliases=(("slug", "it"), ("uuid", "u-1")))
     two = make(ada, aliases=(("uuid", "it"), ("uuid", one.id)))
     assert ada.items.find(one.id).id == one.id
@@ -66,14 +65,12 @@ def test_values_are_kept_changed_and_taken_away(studio, ada):
 
 
 def test_a_redacted_value_shows_its_mark(studio, ada):
-    """The value is gone, not the item."""
     item = make(ada, attributes={"size": "very small"}).id
     studio.system.erasing.of_row(Attribute, item, "size", reason="private")
     assert ada.items.attributes(item) == {"size": REDACTED}
 
 
 def test_an_object_that_is_kept_is_read_by_its_name(studio, ada):
-    """What is not there, is no object, or was redacted is an empty one."""
     item = make(ada, labels=("b", "a"), attributes={"size": {"n": 1}, "list": [1]}).id
     with studio.view() as view:
         assert attribute_object(view, item, "size") == {"n": 1}
@@ -163,5 +160,4 @@ def test_remembered_values_have_a_sort_and_a_description(studio, ada):
 
 @pytest.mark.parametrize("status", ["nowhere", "gather"])
 def test_a_draft_of_an_unknown_state_is_refused(studio, ada, status):
-    """A state is one of its table's."""
     studio.refuses(InvalidInput, lambda: make(ada, status=status))

@@ -130,7 +130,6 @@ def test_without_a_model_words_find_alone(tmp_path: Path) -> None:
 
 
 def test_a_question_that_means_nothing_to_the_model_is_searched_by_its_words(ada: Core) -> None:
-    """A word in a script that it does not know."""
     (wanted,) = learn(ada, "\u1230\u120b\u121d")
     assert ids(ada, "\u1230\u120b\u121d") == [wanted]
 
@@ -175,7 +174,6 @@ def test_vectors_of_another_model_make_room(
 
 
 def test_a_command_searches_where_nothing_can_be_written(tmp_path: Path) -> None:
-    """What is not kept is embedded for the one search."""
     place = str(tmp_path / "l.db")
     first = open_app(tmp_path, {}, db=place, project="demo")
     learn(first.core(first.agent()), "passwords are hashed with bcrypt")

@@ -109,7 +109,6 @@ def test_a_failed_run_closes_the_gate_again(studio, ada, task, code):
     ],
 )
 def test_a_receipt_says_which_limit_ended_its_command(studio, ada, ending, words):
-    """The signal that ended it is the same for each of them."""
     studio.tree.exits["make"], studio.tree.endings["make"] = -9, ending
     found = ada.gates.verify(Check(command=Command(argv=("make",))))
     assert (found.receipts[0].exit_code, found.receipts[0].ended_for) == (-9, words)
@@ -157,7 +156,6 @@ def test_others_can_write_while_a_command_runs(studio, ada, bob, task):
 
 
 def test_a_gate_that_was_changed_while_its_command_ran_stays(studio, ada, bob, task):
-    """The receipt is kept, but it is of another command, or of a gate that is gone."""
     change = [Edit(checks=(("make", "all"), ("lint",))), Edit(checks=(("make", "all"),))]
     studio.tree.during = lambda: change and bob.items.edit(task, change.pop(0))
     ada.gates.verify(Check(item=task))

@@ -85,7 +85,6 @@ def test_a_mark_holds_for_all_that_is_below(studio: Studio, ada: Core, ids: dict
 def test_once_work_has_begun_people_and_maintainers_loosen(
     studio: Studio, ada: Core, bob: Core, ids: dict[str, str], how: str
 ) -> None:
-    """No other agent; and a maintainer does not when he worked there himself."""
     ada.claims.start(ids["A"])
     ada.tasks.finish(ids["A"], 1, BACK)
     worker, maintainer = (studio.core(n, scopes=frozenset({"maintain"})) for n in ("ada", "bob"))

@@ -9,7 +9,6 @@ from counterpoint.kernel.errors import InvalidInput, NotFound, StaleVersion
 
 
 def test_a_value_is_remembered_under_scope_and_name(studio, ada, bob):
-    """Any JSON; the version counts; another scope is another value."""
     entry = ada.memory.put("project", "goal", {"ship": [1, 2.5, None]})
     assert canonical.load(entry.value) == {"ship": [1, 2.5, None]}
     assert bob.memory.get("project", "goal") == entry

@@ -81,7 +81,6 @@ def test_a_stream_goes_on_behind_what_is_there(studio: Studio, person: Core, ite
 
 
 def test_a_run_belongs_to_one_issue(studio: Studio, person: Core, item: str) -> None:
-    """Which has to be there; the name of a run is a plain one."""
     other = person.plans.create(Draft(kind="issue", title="Another")).root.id
     person.runs.ingest([INIT], RunOrder(run="r1", item=item))
     studio.refuses(Conflict, lambda: person.runs.ingest([INIT], RunOrder(run="r1", item=other)))

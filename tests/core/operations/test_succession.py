@@ -284,7 +284,6 @@ def test_in_another_tree_what_began_elsewhere_counts_from_its_commit(studio, hal
 
 
 def test_what_was_given_back_is_taken_up_from_nobody(studio, first, second, item):
-    """There is a claim, but nobody holds it."""
     first.tasks.finish(item, 1, Report(outcome="partial", summary="half"))
     taken = second.claims.start(item)
     assert (taken.taken_over_from, taken.claim.token) == ("", 2)

@@ -71,7 +71,6 @@ def test_an_item_is_told_as_the_entry_left_it_also_later(studio, ada, tree):
 
 
 def test_an_item_that_is_taken_up_as_it_is_made_is_told_once(ada, tree):
-    """By the entry that made it; what else that start moved is told."""
     last = ada.feed.last()
     ada.claims.begin(Draft(kind="task", title="u", attributes={"x": 1}), tree[1])
     assert story(ada, last) == [
@@ -84,7 +83,6 @@ def test_an_item_that_is_taken_up_as_it_is_made_is_told_once(ada, tree):
 
 
 def test_records_are_told_with_the_item_they_are_about(ada, tree):
-    """Written and resolved; what a blocker does to counts is told of the items too."""
     last = ada.feed.last()
     ada.journal.append(Note(kind="decision", body="tar", item=tree[2]))
     record = ada.journal.append(Note(kind="blocker", body="no tar", item=tree[2])).id

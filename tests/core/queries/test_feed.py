@@ -73,7 +73,6 @@ def test_who_waits_hears_the_next_entry(ada, bob):
 
 
 def test_nobody_waits_inside_of_a_write(studio, ada):
-    """It would wait for itself."""
     context = studio.context(ada)
     ada.feed._context = context
     with transaction(context), pytest.raises(AssertionError, match="begun to write"):
@@ -81,7 +80,6 @@ def test_nobody_waits_inside_of_a_write(studio, ada):
 
 
 def test_followers_of_a_file_hear_all_that_many_write(tmp_path):
-    """Eight agents write at once; three followers hear each entry once, one of them in bits."""
     studio = Studio(tmp_path / "ledger.db")
     total = studio.core("eve").feed.last() + 1 + 8 * 20
 

@@ -42,7 +42,6 @@ def test_an_area_covers_what_its_pattern_says(pattern, path):
 
 @given(one=patterns, other=patterns)
 def test_a_path_in_both_areas_makes_them_overlap(one, other):
-    """Over a universe of all short paths; whoever overlaps does so both ways round."""
     first, second = slow(one), slow(other)
     both = any(first.fullmatch(f"/{p}") and second.fullmatch(f"/{p}") for p in UNIVERSE)
     assert overlaps(one, other) == overlaps(other, one)
@@ -127,7 +126,6 @@ def test_an_area_includes_what_surely_lies_in_it(areas, pattern, is_in):
     ],
 )  # fmt: skip
 def test_braces_stand_for_several_areas(pattern, stands_for):
-    """Nested, several in one, and only where a comma is in them."""
     assert areas.expand_braces(pattern) == stands_for
 
 

@@ -53,7 +53,6 @@ def test_every_chunk_fits_and_nothing_is_lost(text, markup, size, share):
 
 @given(text=documents, size=st.integers(200, 400))
 def test_whole_lines_stand_in_a_chunk_as_in_the_document(text, size):
-    """If no line is cut, a chunk is a slice of the document."""
     whole = [line.rstrip() for line in text.split("\n")]
     for chunk in cut(text, markup="markdown", size=size, overlap=50):
         assert chunk.text == "\n".join(whole[chunk.first_line - 1 : chunk.last_line])
@@ -61,7 +60,6 @@ def test_whole_lines_stand_in_a_chunk_as_in_the_document(text, size):
 
 @given(text=documents, other=documents)
 def test_an_edit_elsewhere_leaves_the_chunks_of_a_section(text, other):
-    """A chunk does not depend on what stands before its section."""
     section = "# Kept section of its own\n" + "kept words " * 5
     texts = {chunk.text for chunk in cut(section, markup="markdown")}
     text, other = (part.replace("```", "") for part in (text, other))

@@ -16,7 +16,6 @@ queries = st.dictionaries(st.text(max_size=4), st.integers(0, 9) | st.text(max_s
 
 @given(query=queries, position=positions)
 def test_a_cursor_leads_back_to_its_position(query, position):
-    """Whatever the query and the position are."""
     assert unseal(SECRET, query, seal(SECRET, query, position)) == position
 
 

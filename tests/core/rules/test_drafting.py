@@ -186,8 +186,6 @@ def test_a_phase_comes_after_the_phase_before_it():
 
 
 def test_a_part_is_done_if_all_below_it_is_and_no_gate_asks_more():
-    """Empty parts and tasks are done only if they are marked."""
-
     def phase(**values):
         return Draft(kind="phase", title="P", needs=(), **values)
 

@@ -58,14 +58,12 @@ def test_whoever_only_loosened_a_gate_did_not_work() -> None:
 
 
 def test_a_process_that_the_worker_may_have_left_behind_judges_nothing() -> None:
-    """As long as the worker was there before it."""
     other = replace(CONNECTION, id="cn_b", started=9, held_since=0)
     assert dependence(ADA, [worked("cn_b")], (), CONNECTION, [other]) == "orphan"
     assert dependence(ADA, [worked("cn_b")], (), CONNECTION, [replace(other, started=11)]) is None
 
 
 def test_what_the_worker_has_started_is_the_worker() -> None:
-    """And what has started the worker, also if neither was known when the other connected."""
     above = '[{"executable":"/b","pid":20,"started":5,"terminal":false}]'
     worker = replace(CONNECTION, id="cn_b", pid=20, started=5, held_since=0)
     inner = replace(CONNECTION, ancestry=Prose(above), held_since=0)

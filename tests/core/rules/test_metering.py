@@ -35,7 +35,6 @@ def test_what_is_taken_ahead_is_at_most_a_hundredth(most):
     ],
 )
 def test_a_month_ends_where_the_next_begins(now, month, following):
-    """In UTC, also at the end of a year."""
     assert access.month_of(now) == month
     assert access.next_month(now) == following
 

@@ -71,8 +71,6 @@ def test_an_offer_keeps_its_budget_and_names_the_rest(pages, files, room):
 
 
 def test_the_usual_budget_is_twenty_files_and_fifty_thousand_characters():
-    """Five full files, or twenty small ones."""
-
     def many(size):
         return [
             Page(scope="project", name=f"n{n}.md", content="x" * size, updated_at=f"{n:03}")

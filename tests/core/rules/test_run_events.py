@@ -112,7 +112,6 @@ def test_a_result_tells_what_a_run_came_to(told, expected):
 
 
 def test_the_last_result_counts_and_without_one_a_run_is_unfinished():
-    """A run that goes on after a result ends with the next."""
     first = event(1, "result", "", {"type": "result", "is_error": True})
     last = event(2, "result", "", {"type": "result", "num_turns": 2})
     after = event(3, "system", "", {"type": "late"})

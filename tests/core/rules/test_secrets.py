@@ -120,7 +120,6 @@ def test_a_secret_at_the_end_of_a_long_text_is_masked_before_the_test_ends(unit)
     value=st.text(alphabet="abcdef0123456789", min_size=6, max_size=20),
 )
 def test_no_value_stands_open_beside_the_name_of_a_secret(around, name, link, value):
-    """Whatever stands before."""
     kept = mask(f"{around} {name}{link}{value}")
     assert not kept.endswith(value)
     assert name in kept

@@ -64,7 +64,6 @@ def test_a_commit_is_own_by_what_git_said_by_its_author_or_by_its_message(
     ],
 )
 def test_a_commit_lies_apart_if_all_its_files_lie_in_areas_of_others(paths, is_foreign):
-    """A merge, which has no files of its own, does not."""
     commit = CommitFiles(id=COMMIT.id, author="", message="", paths=paths)
     expected = {commit.id: "bob"} if is_foreign else {}
     assert foreign_commits([commit], (), ["src/walnut"], [BOB]) == expected

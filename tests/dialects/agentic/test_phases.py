@@ -70,7 +70,6 @@ def test_a_blocked_phase_has_a_reason(opus: Agent, ada: Agent, plan: str) -> Non
 
 
 def test_what_is_completed_can_be_blocked(opus: Agent, plan: str) -> None:
-    """It is reopened, for what is blocked is not done."""
     asked = {"plan_slug": plan, "phase_order": 1}
     opus.does("phase_update_status", **asked, status="completed")
     opus.does("phase_update_status", **asked, status="blocked", reason="broken")

@@ -195,7 +195,6 @@ def test_a_large_plan_comes_in_pages(opus: Agent) -> None:
 
 
 def test_a_plan_that_is_not_there_is_not_found(opus: Agent, ada: Agent) -> None:
-    """Nor is something that is no plan."""
     task = ada.does("plan", tree={"title": "T", "kind": "task"})["items"][0]["id"]
     for name in ("nothing", task):
         assert opus.is_refused("plan_get", slug=name)["code"] == "not_found"

@@ -134,7 +134,6 @@ def test_lists_show_nothing_of_another_project(
 
 
 def test_the_same_slug_is_free_in_another_project(workshop: Workshop, plan: str) -> None:
-    """A project is a world of its own."""
     other = workshop.agent("opus", surface="agentic", app=workshop.project("other"))
     assert other.does("plan_create", title="L", slug=plan)["plan"]["slug"] == plan
 

@@ -35,7 +35,6 @@ def test_each_start_is_a_session_of_its_own(opus: Agent) -> None:
 
 
 def test_without_a_session_nothing_is_logged(opus: Agent, plan: str) -> None:
-    """Nor when the plan or the session is not there."""
     assert opus.is_refused("session_log", message="x")["code"] == "validation_error"
     refusal = opus.is_refused("session_start", agent_type="opus", plan_slug="nothing")
     assert refusal["code"] == "not_found"
@@ -384,7 +383,6 @@ def test_a_handoff_that_is_too_long_for_an_answer_says_where_it_is_whole(
 def test_words_that_only_look_like_an_object_are_handed_over(
     opus: Agent, workshop: Workshop
 ) -> None:
-    """The native tools hand over any text."""
     ada = workshop.agent("ada")
     ada.does("handoff", action="pause", summary="s", context="{not JSON")
     taken = opus.does("session_resume", session_id=ada.session)

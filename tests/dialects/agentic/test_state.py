@@ -20,7 +20,6 @@ def test_any_json_comes_back(opus: Agent, plan: str, value: Any) -> None:
 
 
 def test_a_value_has_a_category_and_a_description(opus: Agent, plan: str) -> None:
-    """Lists can be of one category."""
     for number in range(3):
         opus.does(
             "state_set", plan_slug=plan, key=f"k{number}", value=number, category=f"c{number}"

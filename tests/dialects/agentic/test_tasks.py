@@ -89,7 +89,6 @@ def test_whoever_says_in_progress_holds_the_task(
 def test_a_task_held_in_another_session_of_ones_own_is_ones_own(
     opus: Agent, haiku: Agent, plan: str, session: str
 ) -> None:
-    """After another session was taken up; whoever resumes that one has what is held there."""
     asked = {"plan_slug": plan, "phase_order": 1}
     opus.does("task_update", **asked, task_identifier=0, status="in_progress")
     opus.does("task_update", **asked, task_identifier=1, status="in_progress")

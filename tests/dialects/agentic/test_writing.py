@@ -34,7 +34,6 @@ def made(agent: Agent, **more: Any) -> str:
 
 
 def test_a_prompt_is_written_and_kept_as_a_brief(opus: Agent, models: ModelServer) -> None:
-    """As the contract asks for it; the brief has the prompt, the text, and what it cost."""
     answer = opus.does(
         "content_generate",
         prompt="Write of logging in.\nBriefly.",
@@ -201,7 +200,6 @@ def test_who_can_write_is_told(opus: Agent, models: ModelServer) -> None:
 def test_a_provider_is_found_by_the_name_of_the_contract(
     opus: Agent, workshop: Workshop, name: str, there: tuple[str, ...], asked: str
 ) -> None:
-    """The one of that name if there is one, else that of the company; it is told by the name of the contract."""
     models = ScriptedModels(there=tuple(provider(one) for one in there))
     answer_with(workshop.app, models)
     answer = opus.does("content_generate", prompt="x", provider=name)

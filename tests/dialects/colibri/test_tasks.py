@@ -94,7 +94,6 @@ def test_every_move_is_legal_or_declined_as_the_table_says(ada: Speaker, start: 
 
 @pytest.mark.parametrize("end", ["DONE", "CANCELLED"])
 def test_nothing_leads_out_of_an_end(ada: Speaker, end: str) -> None:
-    """Also the end itself is no move from it."""
     task = ada.task()
     ada.walk(task, *PATH)
     ada.think(task)

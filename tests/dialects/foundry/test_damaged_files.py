@@ -97,7 +97,6 @@ def project(workshop: Workshop, foundry: Agent) -> Project:
 
 
 def test_a_file_that_a_release_left_comes_in_mended(project: Project):
-    """What was mended is told by its ids, with the file; the file is as the ledger has it then."""
     file = project.put(left_behind())
     done = project.runs("import", "foundry")
     assert done.returncode == 0, done.stdout

@@ -109,7 +109,6 @@ def test_a_program_that_is_not_there_is_told(
 def test_the_packages_of_the_python_on_the_path_are_found(
     foundry: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here it is the one of these tests."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
     data = done(foundry, "verify-env", required_packages=["pytest", "nonesuch"])
     assert data["missing_packages"] == ["nonesuch"]

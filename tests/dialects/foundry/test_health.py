@@ -100,7 +100,6 @@ def test_the_disk_is_graded_by_what_is_free(free: float, grade: str) -> None:
 
 
 def test_the_whole_is_as_good_as_its_worst_part() -> None:
-    """And well without parts."""
     parts = [
         Dependency(name="a", grade="healthy", message=""),
         Dependency(name="b", grade="degraded", message=""),

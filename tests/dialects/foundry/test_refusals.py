@@ -391,7 +391,6 @@ def test_what_is_refused_within_an_answer_is_told_so_too(workshop: Workshop) -> 
 
 
 def test_a_command_of_a_person_names_the_node_and_its_gate(workshop: Workshop) -> None:
-    """As the command line takes it, wherever a person has to go on."""
     world = World(workshop)
     held = world.ben.is_refused("task", action="start", spec_id=SPEC, task_id="task-1-1")
     assert held["data"]["details"]["about"] == f"{SPEC}/task-1-1"

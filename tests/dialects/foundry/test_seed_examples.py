@@ -114,7 +114,6 @@ def test_the_examples_of_the_reference_work(project: Agent, tool: str) -> None:
 
 
 def test_an_example_about_a_time_before_the_spec_is_refused(project: Agent) -> None:
-    """The time is read as one; there was nothing then."""
     example = '{"action": "diff", "spec_id": "my-spec", "target": "20251227T120000"}'
     refusal = project.is_refused("spec", **json.loads(example))
     assert refusal["data"]["error_code"] == "NOT_FOUND"

@@ -125,7 +125,6 @@ def test_faults_of_arguments_have_their_codes(
     ],
 )
 def test_every_kind_of_refusal_has_a_code(refusal: CounterpointError, code: str) -> None:
-    """And each code the type that belongs to it."""
     data = refuse(refusal)["data"]
     assert (data["error_code"], data["error_type"]) == (code, TYPES[code])
 
@@ -145,7 +144,6 @@ def test_every_code_that_the_slice_gives_is_a_code_of_foundry() -> None:
 
 
 def test_a_page_says_where_it_goes_on_and_a_long_one_warns() -> None:
-    """The cursor is null at the end; a list that is long or goes on comes with a warning."""
     whole = present({"tasks": []}, pagination=page("", 3, 3))["meta"]
     assert whole["pagination"] == {
         "cursor": None,

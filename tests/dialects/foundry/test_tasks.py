@@ -101,7 +101,6 @@ def test_the_examples_of_the_reference_are_taken(
 def test_each_refusal_has_its_code(
     given: dict[str, Any], code: str, root: str, foundry: Agent
 ) -> None:
-    """In `error_code`, with what to do next."""
     assert root
     refused = foundry.call("task", {"spec_id": SPEC, **given}).answer
     assert refused["success"] is False
@@ -218,7 +217,6 @@ def test_a_list_goes_on_at_its_cursor(foundry: Agent, made: Callable[..., str]) 
 
 
 def test_a_command_of_a_node_is_kept_and_run(root: str, foundry: Agent) -> None:
-    """`command` is a value of the node there; the receipt tells the hash of it."""
     assert root
     foundry.does(
         "task", action="add", spec_id=SPEC, parent="phase-1", title="Test", task_type="verify"

@@ -157,7 +157,6 @@ def test_no_shell_reads_the_words(workshop: Workshop, ada: Agent) -> None:
 
 
 def test_a_retry_with_its_key_runs_once(workshop: Workshop, ada: Agent) -> None:
-    """The command is not run again."""
     words = [sys.executable, "-c", "open('ran', 'a').write('x')"]
     first = ada.does("verify", command=words, idempotency_key="k")
     assert ada.does("verify", command=words, idempotency_key="k") == first

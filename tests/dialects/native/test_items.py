@@ -250,7 +250,6 @@ def test_an_item_is_named_by_its_number_in_every_tool(ada: Agent, plan: Plan) ->
 
 
 def test_every_argument_that_names_an_item_takes_its_number(ada: Agent, plan: Plan) -> None:
-    """An argument of the words that mean an item is one of those that are resolved."""
     named = {
         (tool.name, name)
         for tool in build().tools

@@ -28,7 +28,6 @@ def test_a_note_of_every_kind_is_kept(ada: Agent, plan: Plan) -> None:
 
 
 def test_a_blocker_holds_its_item_back_until_resolved(ada: Agent, plan: Plan) -> None:
-    """Resolving it makes the item ready again."""
     record = ada.does("note", kind="blocker", text="No key", id=plan["Notes"])["record"]
     assert ada.is_refused("start", id=plan["Notes"])["error"] == "not_ready"
     done = ada.does("note", kind="blocker", text="Found it", resolves=record["id"])["record"]

@@ -75,7 +75,6 @@ def test_nothing_found_is_an_answer_with_a_hint(ada: Agent) -> None:
 
 
 def test_a_cursor_of_another_search_is_refused(ada: Agent) -> None:
-    """A cursor is bound to its query."""
     for number in range(5):
         ada.does("note", kind="finding", text=f"zebra {number}")
     cursor = ada.does("find", query="zebra", limit=2)["cursor"]

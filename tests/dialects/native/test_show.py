@@ -112,7 +112,6 @@ def test_long_lists_go_on_at_their_cursors(ada: Agent, part: str) -> None:
 
 
 def test_many_long_parts_share_a_page(ada: Agent) -> None:
-    """A page never overflows, and each part says where it goes on."""
     long = "ß" * 490
     node = {
         "title": "Ä" * 300,
@@ -153,7 +152,6 @@ def test_a_part_that_a_thing_does_not_have_is_refused(ada: Agent) -> None:
 
 
 def test_a_cursor_of_another_thing_is_refused(ada: Agent, plan: Plan) -> None:
-    """A cursor is bound to the id."""
     first = ada.does("show", id=plan["Build"], include=["children"], limit=1)
     cursor = first["more"]["children"]
     assert ada.does("show", id=plan["Build"], cursor=cursor)["children"]

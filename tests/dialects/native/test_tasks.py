@@ -89,7 +89,6 @@ def test_what_another_holds_cannot_be_started(bob: Agent, begun: Begun) -> None:
 
 
 def test_what_waits_cannot_be_started(ada: Agent, plan: Plan) -> None:
-    """The refusal names what it waits for."""
     refusal = ada.is_refused("start", id=plan["Printer"])
     assert refusal["error"] == "not_ready"
     assert plan["Parser"] in refusal["message"]

@@ -78,6 +78,5 @@ def test_events_of_nothing_and_too_many_are_refused(seat: Seat, issue: str) -> N
 
 
 def test_the_status_of_an_issue_tells_of_its_runs(seat: Seat, issue: str) -> None:
-    """Status, error and cost."""
     (run,) = seat("jo", "judge", issue).does("get_issue_status")["recentRuns"]
     assert (run["id"], run["status"], run["error"], run["cost"]) == ("r1", "completed", None, 0.5)

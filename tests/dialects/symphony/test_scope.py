@@ -127,7 +127,6 @@ def test_a_scope_file_that_is_missing_opens_nothing(tmp_path):
 
 
 def test_all_faults_of_a_scope_file_come_together(tmp_path):
-    """One refusal, every fault."""
     path = tmp_path / "tools.json"
     path.write_text('[1, "nap", "approve_pr"]', "utf-8")
     with pytest.raises(InvalidInput) as refusal:

@@ -62,7 +62,6 @@ def test_a_scope_file_narrows_further(workshop, tmp_path):
 
 
 def test_a_scope_file_is_read_by_each_connection(tmp_path):
-    """What it says when the connection starts counts, not what another one has read."""
     path = tmp_path / "tools.json"
     settings = Settings(surface="symphony", tool_scope=str(path))
     for names in (["get_issue"], ["list_issues", "get_issue"]):

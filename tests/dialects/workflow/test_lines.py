@@ -59,7 +59,6 @@ def test_of_a_phase_that_is_not_there_nothing_is_counted(lead: Agent, flow: Flow
 
 
 def test_a_phase_above_the_total_is_told_and_counted(lead: Agent, flow: Flow) -> None:
-    """No phase is the fifth of three."""
     asked = {"workflow_id": flow.workflow, "name": "Late"}
     assert "warnings" not in lead.does("start_phase", **asked, number=2)
     told = lead.does("start_phase", **asked, number=5)

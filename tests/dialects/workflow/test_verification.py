@@ -164,7 +164,6 @@ def test_each_command_is_judged_by_its_last_run():
     ],
 )
 def test_packages_that_no_package_file_shows_are_a_warning(changes, is_silent):
-    """A lock file that was deleted shows none."""
     found = verify_task(Ended(changes=changes, packages_added=["left-pad", "ruff"])).warnings
     assert found == (
         ()
@@ -230,7 +229,6 @@ def test_open_sub_tasks_are_named():
 
 
 def test_files_in_the_areas_of_another_running_task_are_named():
-    """Once for each such task; a task with other areas, or none, is not."""
     others = {"p-7": ("src/api",), "p-8": ("src/**/x.md", "docs"), "p-9": ("srcs",), "p-10": ()}
     assert warned("src/api/x.md", "docs/y.md", others=others) == [
         "files in the areas of p-7, which is running, changed: src/api/x.md",
@@ -247,6 +245,5 @@ def test_the_warnings_of_the_measurement_come_first_and_none_twice():
 
 
 def test_a_task_with_nothing_to_say_has_no_warning():
-    """Nothing changed, nothing told."""
     found = verify_task(Ended(changes=[]))
     assert (found.scope_match, found.unexpected_files, found.warnings) == (True, (), ())

@@ -116,7 +116,6 @@ def test_who_leaves_while_it_is_read_ends_the_process_that_reads(
 def test_who_leaves_while_others_are_read_has_none_begun(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Two are read at once."""
     number = read_endlessly(monkeypatch, tmp_path)
     heard: list[str] = []
 

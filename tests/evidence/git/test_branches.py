@@ -51,7 +51,6 @@ def test_a_branch_is_found_from_another_tree(evidence: LocalEvidence, repository
 
 
 def test_an_older_name_of_the_base_is_found_too(evidence: LocalEvidence, repository: Path) -> None:
-    """Unless a base is named."""
     git(repository, "branch", "-m", "main", "master")
     git(repository, "switch", "-q", "-c", "work")
     commit(repository, "a.py", "one\n")
@@ -95,7 +94,6 @@ def test_a_difference_that_is_too_long_is_refused(
 def test_a_folder_without_a_repository_has_no_branch(
     evidence: LocalEvidence, tmp_path: Path
 ) -> None:
-    """Nor has one without a commit."""
     with pytest.raises(NotFound):
         evidence.branch(tmp_path, "", "", LIMIT)
     git(tmp_path, "init", "-q")

@@ -136,7 +136,6 @@ def test_dirt_that_was_committed_otherwise_than_it_was_counts(repo: Repo) -> Non
 
 
 def test_a_commit_undone_on_disk_is_told_apart(repo: Repo) -> None:
-    """The commit still carries it, and a warning says that the disk does not."""
     start = repo.evidence.snapshot(repo.root)
     repo.sh("echo d >> a.txt; git commit -qam work; git checkout -q HEAD~1 -- a.txt")
     found = repo.evidence.compare(repo.root, start)
@@ -192,7 +191,6 @@ def test_a_shallow_clone_says_that_commits_may_be_missing(repo: Repo, tmp_path: 
 
 
 def test_a_submodule_counts_by_its_commit(repo: Repo) -> None:
-    """Dirt inside it does not count; another commit does."""
     repo.sh(
         "git -c protocol.file.allow=always clone -q . ../inner;"
         "git -c protocol.file.allow=always submodule --quiet add ../inner sub;"
@@ -217,7 +215,6 @@ def test_a_repository_inside_is_named_and_left_alone(repo: Repo) -> None:
 
 
 def test_an_ignored_folder_is_measured_by_hashes(repo: Repo) -> None:
-    """A project in a folder that the repository around it ignores is not invisible."""
     repo.sh("mkdir -p out.log/p; echo 1 > out.log/p/f")
     root = repo.root / "out.log" / "p"
     start = repo.evidence.snapshot(root)

@@ -110,7 +110,6 @@ def test_a_pipe_in_the_place_of_the_index_keeps_no_ledger_from_being_looked_for(
 def test_a_git_that_did_not_answer_gets_less_time_for_a_while(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until it answers again."""
     slow = tmp_path / "slow"
     slow.mkdir()
     (slow / "git").write_text("#!/bin/sh\nexec sleep 60\n")

@@ -201,7 +201,6 @@ def test_a_command_ends_with_the_process_that_asked_for_it(
 def test_a_command_has_three_descriptors_and_is_no_child_of_the_server(
     evidence: LocalEvidence, tmp_path: Path
 ) -> None:
-    """Whatever the server has open, inheritable or not, is not for a command to have."""
     secret = os.open(tmp_path, os.O_RDONLY)
     os.set_inheritable(secret, True)
     try:

@@ -107,7 +107,6 @@ def test_a_login_that_a_person_makes_meanwhile_is_never_lost(put: Put, home: Pat
 
 
 def test_links_are_made_as_they_were_wherever_they_are_on_the_way(put: Put, home: Path) -> None:
-    """A folder in the place of a link goes, and what was made where a link leads."""
     before = (
         "mkdir ~/dots ~/more; ln -s dots ~/.config; ln -s ../more/gh ~/dots/gh; ln -s no ~/.netrc"
     )

@@ -52,7 +52,6 @@ def test_what_is_loaded_or_not_there_is_left_alone() -> None:
 
 
 def test_a_module_may_look_at_itself_while_it_loads(write: Write) -> None:
-    """What it does not have yet is missing, and it is not loaded within itself."""
     text = "import quay\nBEFORE = hasattr(quay, 'AFTER')\nAFTER = 1\n"
     assert write(text).BEFORE is False
 

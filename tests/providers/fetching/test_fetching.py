@@ -60,7 +60,6 @@ def test_a_page_comes_as_its_text() -> None:
     ],
 )  # fmt: skip
 def test_texts_are_read_as_they_say_they_are_written(sent: Sent, text: str | None) -> None:
-    """Whatever they say; what is no encoding of texts is not used as one."""
     with PageServer({"/": sent}) as pages:
         page = fetched(pages, "/")
     assert text is None or page.text == text

@@ -56,7 +56,6 @@ def test_a_reading_sees_one_moment(file_store, task, save):
 
 
 def test_a_reading_inside_a_writing_gets_along(store, task, save):
-    """A thread may read while it writes."""
     with store.writing("p") as writing:
         save(writing, task(1))
         with store.reading("p") as reading:

@@ -11,7 +11,6 @@ from counterpoint.kernel.errors import LedgerBroken
 
 
 def test_an_empty_ledger_has_an_empty_head(store):
-    """There is a head before there is an entry."""
     with store.reading("p") as reading:
         assert reading.head() == Head(size=0, leaf="", time="", frontier=b"")
 

@@ -33,7 +33,6 @@ def test_a_row_of_every_noun_comes_back_as_it_was(store, example, save):
 
 
 def test_a_raw_row_holds_half_of_each_commitment_in_place_of_prose(store, example, save):
-    """Two databases with the same ledger have the same raw rows."""
     with store.writing("p") as writing:
         save(writing, *map(example, NOUNS))
     with store.reading("p") as reading:
@@ -46,7 +45,6 @@ def test_a_raw_row_holds_half_of_each_commitment_in_place_of_prose(store, exampl
 
 
 def test_a_dropped_row_is_gone(store, example, save):
-    """A row is dropped by its key, which need not name the project."""
     with store.writing("p") as writing:
         save(writing, *map(example, NOUNS))
         for noun in NOUNS:
@@ -58,14 +56,12 @@ def test_a_dropped_row_is_gone(store, example, save):
 
 
 def test_a_second_put_replaces_the_row(store, task, save):
-    """A row has one image, the last."""
     with store.writing("p") as writing:
         save(writing, task(1, title="first"), task(1, title="second"))
         assert [item.title for item in writing.select(Item)] == ["second"]
 
 
 def test_a_change_sets_some_columns(store, task, save):
-    """The columns that are not named stay."""
     with store.writing("p") as writing:
         save(writing, task(1, body="stays"))
         writing.change(Item, {"id": "T-1"}, {"status": "active", "version": 2})
@@ -80,7 +76,6 @@ def test_a_change_of_a_missing_row_is_refused(store):
 
 
 def test_a_change_of_the_key_is_a_fault_of_the_program(store, task, save):
-    """Rows do not change their names."""
     with store.writing("p") as writing:
         save(writing, task(1))
         with pytest.raises(AssertionError):
@@ -189,7 +184,6 @@ def test_counts_are_by_value(store, task, save):
 
 
 def test_the_last_number_is_the_highest(store, task, save):
-    """It begins at 0 and orders as a number."""
     with store.writing("p") as writing:
         assert writing.last_number(Item) == 0
         save(writing, task(9), task(10))
@@ -197,7 +191,6 @@ def test_the_last_number_is_the_highest(store, task, save):
 
 
 def test_a_row_of_another_project_cannot_be_written(store, task, save):
-    """A transaction is bound to its project."""
     with store.writing("p") as writing:
         with pytest.raises(AssertionError):
             save(writing, task(1, project="other"))
@@ -206,7 +199,6 @@ def test_a_row_of_another_project_cannot_be_written(store, task, save):
 
 
 def test_all_projects_are_listed_by_id(store, example, save):
-    """The one question that is not bound to a project."""
     assert store.projects() == []
     for name in ("two", "one"):
         with store.writing(name) as writing:

@@ -179,7 +179,6 @@ def test_a_change_of_the_words_is_found_and_the_old_words_are_not(store, task, s
 
 
 def test_rows_and_texts_may_come_in_any_order(store, task):
-    """A row is indexed with its text even if the text is kept after it."""
     texts = Kept()
     row = image_of(task(1, body="marmalade"), texts.keep)
     with store.writing("p") as writing:

@@ -221,7 +221,6 @@ def test_what_a_neighbour_undid_is_not_known_to_the_next(shared, crowd, task, sa
 
 
 def test_a_batch_of_which_nothing_landed_is_rolled_back(shared, said, crowd):
-    """There is nothing to wait for the disk for."""
     refused(ZeroDivisionError, shared, lambda _: crowd.join(1, fail) or fail(_))
     crowd.wait()
     assert "COMMIT" not in said
@@ -467,7 +466,6 @@ def test_sixty_four_threads_are_served_in_the_order_of_their_line(tmp_path, entr
 
 @pytest.mark.parametrize("answers", [20, 90, 300])
 def test_what_was_answered_before_a_kill_is_there(tmp_path, answers):
-    """Sixteen threads of a process that is killed: no answer was given before its COMMIT."""
     path = tmp_path / "store.db"
     process = subprocess.Popen([sys.executable, "-c", ANSWERED, str(path)], stdout=subprocess.PIPE)
     heard = [int(process.stdout.readline()) for _ in range(answers)]

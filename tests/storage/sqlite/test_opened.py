@@ -204,7 +204,6 @@ def test_of_copies_the_newest_are_kept(opened, place, task, save):
 
 
 def test_a_copy_is_named_though_older_ones_cannot_be_looked_at(opened, place, task, save):
-    """Whoever needs it is told of it: only the older ones stay, all of them."""
     folder = place.parent.parent / "rescued"
     folder.mkdir()
     (folder / f"{short_name(str(place))}-0.db").symlink_to("nowhere")
@@ -279,7 +278,6 @@ def test_a_log_that_is_spoiled_before_anything_was_written_here_is_told(
 
 
 def test_a_log_that_is_spoiled_before_another_process_writes_is_told(opened, task, save, place):
-    """A commit of somebody explains another header, not one that no log has."""
     log_without_header(place)
     stranger = apsw.Connection(str(place))
     stranger.execute("CREATE TABLE of_others (number)").fetchall()

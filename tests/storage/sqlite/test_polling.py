@@ -105,7 +105,6 @@ def test_a_follower_misses_nothing_that_two_processes_write(store, path, entry):
 
 
 def test_a_commit_of_the_process_itself_needs_no_look(store, entry, monkeypatch):
-    """However rarely it is looked."""
     monkeypatch.setattr(sqlite_store, "SHORTEST_LOOK", PATIENCE * 3)
     monkeypatch.setattr(sqlite_store, "LONGEST_LOOK", PATIENCE * 3)
     threads, heard = waiting(store, -1, 3)
@@ -121,7 +120,6 @@ def test_a_commit_of_the_process_itself_needs_no_look(store, entry, monkeypatch)
 
 
 def test_closing_wakes_whoever_waits(path):
-    """There is nothing to wait for any more."""
     store = SqliteStore(path)
     threads, heard = waiting(store, -1, 4)
     store.close()

@@ -162,7 +162,6 @@ def test_a_folder_that_cannot_be_made_is_told(ordinary):
 
 
 def test_a_path_below_a_file_is_told(tmp_path):
-    """A file is in the place of the folder."""
     (tmp_path / "file").write_text("")
     with pytest.raises(Unavailable):
         SqliteStore(tmp_path / "file" / "store.db")

@@ -220,8 +220,6 @@ def test_an_act_that_people_do_not_sign_is_found(story: Story) -> None:
 
 
 def test_a_reason_without_a_reference_is_no_text(story: Story) -> None:
-    """An act without a reason is signed as well."""
-
     def change(entry: Entry) -> None:
         signed_anew(entry, story.pat, reason="")
         confirmation(entry).pop("reason", None)
@@ -246,8 +244,6 @@ def test_a_signature_by_another_key_is_found(story: Story) -> None:
 
 
 def test_a_nonce_that_is_not_that_of_the_row_is_found(story: Story) -> None:
-    """The row is found by its nonce, and a second one could hide behind another name."""
-
     def change(entry: Entry) -> None:
         signed_anew(entry, story.pat)
         next(row for row in entry["r"] if row["t"] == "confirmations")["k"]["id"] = "cd" * 16
@@ -323,8 +319,6 @@ def test_keys_come_in_by_a_signature_alone(story: Story) -> None:
 
 
 def test_a_key_beside_another_act_is_found(story: Story) -> None:
-    """An act that is signed does not carry a key along."""
-
     def change(entry: Entry) -> None:
         signed_anew(entry, story.pat)
         entry["r"].append({"t": "keys", "k": {"id": story.sam.key}, "c": {"revoked_at": ""}})

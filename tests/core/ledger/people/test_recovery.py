@@ -127,8 +127,6 @@ def test_a_recovery_is_not_covered_by_the_next_epoch_of_a_person(lost: Lost) -> 
 
 
 def test_an_epoch_that_no_person_signed_is_found_where_a_key_is_in_force(lost: Lost) -> None:
-    """By whoever has the database and the project's key; what a person signed opens that epoch and no other."""
-
     def change(how: Callable[[Entry], object]) -> Entry:
         entry = lost.epoch(2, number=3)
         how(entry)

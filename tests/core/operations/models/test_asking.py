@@ -448,7 +448,6 @@ def test_a_lower_limit_and_another_order_take_no_trust() -> None:
 
 
 def test_no_model_is_asked_while_a_transaction_is_open() -> None:
-    """Nobody waits to write while a model thinks."""
     desk = Desk()
     context = desk.studio.context(desk.core)
 

@@ -458,7 +458,6 @@ def test_what_is_tried_out_is_refused_to_an_agent_and_lands_for_nobody(
 def test_whoever_may_be_an_agent_hears_that_he_can_sign_once_a_key_is_in_force(
     studio: Studio, pat: Person
 ) -> None:
-    """Before that only who may bring the first one hears it."""
     hidden = Origin(boot="b", doubt="orphan")
     ada = known_connection("cn_agent_ada", boot="b", pid=7, started=7)
     context = Context(ports=studio.ports, caller=studio.core("ada").caller)

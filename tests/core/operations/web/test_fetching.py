@@ -73,7 +73,6 @@ def test_pages_are_fetched_where_a_person_lets_them_be() -> None:
 
 
 def test_only_hosts_that_are_named_are_asked_where_pages_are_not_fetched() -> None:
-    """And none where nobody is named."""
     verbs, pages = desk(Browsing(hosts=("own",)))
     assert verbs.fetch("own", print).url == "own"
     with pytest.raises(Forbidden, match="not fetched in this project") as caught:

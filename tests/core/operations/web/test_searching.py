@@ -160,7 +160,6 @@ def test_with_nobody_to_ask_that_is_said() -> None:
 
 
 def test_nobody_is_asked_where_the_port_has_nobody() -> None:
-    """What answers without a port."""
     none, told = NoSearching(), list[str]()
     assert none.searchers() == ()
     none.pause(1.0, told.append)

@@ -68,7 +68,6 @@ def test_gates_that_nobody_opens_are_told():
 
 
 def test_only_the_first_of_many_are_told():
-    """And how many more there are."""
     empty = [phase(str(place), needs=()) for place in range(30)]
     last = Draft(kind="task", title="t", needs=tuple(str(place) for place in range(30)))
     said = judged(*empty, last)

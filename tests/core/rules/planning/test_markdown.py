@@ -172,7 +172,6 @@ def test_a_line_knows_the_list_items_around_it():
 
 
 def test_lists_that_lie_too_deep_are_text_that_looks_like_tasks():
-    """None is lost, however deep it lies."""
     count = NESTING_LIMIT + 20
     text = "\n".join(f"{'  ' * depth}- [ ] a" for depth in range(count))
     lines = parse_markdown(text).lines

@@ -25,6 +25,5 @@ def test_values_stay_what_they_are():
 
 @given(before=words, value=words, after=words)
 def test_what_stands_around_a_slot_stays(before, value, after):
-    """The text is the same but for the slots."""
     around = [part.replace("{", "").replace("\\", "") for part in (before, after)]
     assert reading.fill("{{ A }}".join(around), {"A": value}) == value.join(around)

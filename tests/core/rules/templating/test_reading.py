@@ -228,6 +228,5 @@ def test_a_template_has_limits(text, words):
 
 
 def test_broken_yaml_is_refused_with_its_line():
-    """As the reader of YAML says it."""
     with pytest.raises(MalformedDocument, match="line 2"):
         reading.load(sheet("name: A\nname: B\n"))

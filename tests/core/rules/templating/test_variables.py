@@ -25,7 +25,6 @@ json_values = st.recursive(
 
 
 def test_a_value_that_is_not_given_is_the_default():
-    """An optional one without a default is empty; one that is given wins, also an empty one."""
     variables = [
         Variable(name="A", required=True),
         Variable(name="B", required=False, default="b"),

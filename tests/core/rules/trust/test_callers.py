@@ -116,7 +116,6 @@ MAYBE = {
 
 @pytest.mark.parametrize("who", PEOPLE)
 def test_a_person_is_one_wherever_no_agent_can_have_started_him(who: str) -> None:
-    """Beside agents that are known."""
     assert acts(PEOPLE[who]) == "person"
 
 

@@ -29,13 +29,11 @@ def test_what_leaves_work_out_is_not_taken_up() -> None:
 
 
 def test_to_give_back_and_to_reopen_asks_nothing() -> None:
-    """Nothing waits for that, and whoever judges sends back."""
     for origin in ("active", "review", "done", "dropped"):
         assert (origin, "open") not in ASKS
     assert asks(TASK, "review", "active") == ()
 
 
 def test_to_drop_asks_for_the_gates_and_to_fail_for_nothing() -> None:
-    """What failed is still there to be decided on."""
     assert asks(PART, "active", "cancelled") == ("drop",)
     assert asks(TASK, "active", "failed") == ()

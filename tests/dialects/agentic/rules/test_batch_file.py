@@ -90,7 +90,6 @@ def test_what_cannot_be_read_is_refused_with_its_line(text: str, words: str) -> 
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
-    """So that a file is mended once."""
     with pytest.raises(InvalidInput) as caught:
         parse_batch("### Article 1: X\n" + article("SLUG: a", "WORD_COUNT: x", number=2), "b")
     assert caught.value.message.count("the article of line") == 2

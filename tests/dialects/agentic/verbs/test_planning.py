@@ -109,7 +109,6 @@ def test_archiving_says_when_and_why(ada):
 
 
 def test_a_plan_is_found_by_slug_or_id(studio, ada):
-    """Nothing else is a plan."""
     line = ada.use(Planning).open(plan(), "p")
     assert ada.use(Planning).get(line.item.id) == ada.use(Planning).get("p")
     assert ada.use(Planning).find(line.item.id) == ada.use(Planning).get("p")

@@ -138,7 +138,6 @@ def give(core: Core, details: str) -> None:
 
 
 def test_what_a_session_was_given_may_have_been_redacted(ordered):
-    """Then it is as if it had been given nothing."""
     ada = ordered.core("ada")
     ada.memory.put("project", "k", 1)
     give(ada, '{"goal": "walnuts"}')

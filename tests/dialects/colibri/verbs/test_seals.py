@@ -244,7 +244,6 @@ def tampered(tmp_path):
 
 @pytest.mark.parametrize(("statement", "words"), TAMPERINGS.values(), ids=TAMPERINGS)
 def test_what_was_done_to_a_sealed_session_is_found(tampered, statement, words):
-    """The thoughts, the seal, the session, the ledger's word for it."""
     ada, tamper = tampered
     ada.use(Seals).seal(mine(ada))
     assert ada.use(Seals).verify(mine(ada)).sound

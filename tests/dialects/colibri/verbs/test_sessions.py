@@ -32,7 +32,6 @@ def test_an_audit_session_that_is_not_valid_is_refused(
 
 
 def test_only_audit_sessions_that_are_open_wait_for_a_seal(ada: Core) -> None:
-    """A session that a write opened by itself is none."""
     item = ada.plans.create(Draft(kind="task", title="x")).root.id
     for name in "abc":
         ada.use(AuditSessions).open("x", session=name)

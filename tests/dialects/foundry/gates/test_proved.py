@@ -74,7 +74,6 @@ def test_without_a_signer_there_is_no_evidence(
 
 
 def test_a_gate_that_was_opened_in_the_database_is_not_proven(done: Begin) -> None:
-    """The ledger says of every open gate what opened it."""
     run = done()
     phase = run.item("phase-1").id
     run.edit(Gate, {"item": phase, "name": "fidelity"}, status="met", proof="attempt_1")

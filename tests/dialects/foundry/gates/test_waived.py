@@ -101,7 +101,6 @@ def test_where_a_project_asks_for_people_no_maintainer_waives(
 def test_a_gate_that_a_person_waives_at_the_command_line_is_waived_for_the_run(
     done: Begin, workshop: Workshop
 ) -> None:
-    """By the ordinary command, which knows nothing of runs."""
     run = done()
     edit = Edit(waive=("fidelity",), reason="seen by hand")
     person_of(workshop).items.edit(run.item("phase-1").id, edit)
@@ -112,7 +111,6 @@ def test_a_gate_that_a_person_waives_at_the_command_line_is_waived_for_the_run(
 def test_gates_outlive_their_runs_and_can_be_waived_after_them(
     done: Begin, workshop: Workshop
 ) -> None:
-    """Whoever ends a run has not opened its gates."""
     run = done()
     agent = workshop.agent("max", surface="foundry", settings=SUPERVISED)
     agent.does("task", action="session", command="end", reason_code="testing", spec_id=SPEC)

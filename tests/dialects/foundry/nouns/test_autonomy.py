@@ -71,7 +71,6 @@ def test_every_row_says_how_its_columns_are_kept(noun):
 
 
 def test_nothing_that_is_found_by_is_a_text_that_can_be_taken_away():
-    """Texts and what hangs from them are no keys."""
     assert set(prose_columns(SpecSession)) == {"limits", "retries", "reason_detail"}
     assert set(prose_columns(SessionStep)) == {"command", "note", "report", "answer"}
     assert set(prose_columns(GateEvidence)) == {"findings"}

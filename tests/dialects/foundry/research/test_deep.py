@@ -205,7 +205,6 @@ def test_a_search_or_a_page_that_fails_is_told_and_not_the_end(
 def test_without_fetching_what_searches_say_is_read_and_told_as_that(
     kay: Agent, workshop: Workshop, world: DeepWorld
 ) -> None:
-    """A citation says what it rests on."""
     long = "A search told this much of the page, and nobody has fetched it."
     world.found = lambda query: [one | {"content": long} for one in world.results(query)]
     name = started(kay, follow_links=False)

@@ -51,7 +51,6 @@ def test_descriptions_are_compared_where_they_are_asked_for():
 
 
 def test_verify_nodes_and_empty_texts_are_no_duplicates():
-    """Each phase has the same verify nodes, and nothing is not alike."""
     assert duplicates(spec("Run tests", "Run tests", kind="verify"))["nodes_checked"] == 0
     assert duplicates(spec("", " "))["duplicates"] == []
     assert similarity("", "") == 0.0

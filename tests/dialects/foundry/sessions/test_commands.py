@@ -161,7 +161,6 @@ def test_a_failed_run_is_resumed_only_by_force_and_with_its_structure(party: Par
 
 
 def test_a_run_that_failed_does_not_go_on_beside_another(party: Party) -> None:
-    """A spec has one run that runs or is paused."""
     first = party.start()
     set_run(party.fay, first, status="failed")
     party.start()

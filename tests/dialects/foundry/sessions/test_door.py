@@ -49,7 +49,6 @@ def test_the_runner_can_run_and_no_more(party: Party) -> None:
 
 
 def test_an_observer_only_looks(party: Party) -> None:
-    """A role that there is not is an observer's too."""
     for word in ("observer", "OBSERVER", "root"):
         looker = party.as_role(word)
         assert not denied(looker, action="session", command="list", limit=1)

@@ -108,7 +108,6 @@ def test_an_edit_waits_while_a_connection_has_a_role_that_may_not_make_it(
 
 
 def test_an_edit_waits_where_the_project_names_such_a_role(party: Party) -> None:
-    """The file of the project counts for edits as for connections."""
     mirror = Mirror(party.gus)
     config = mirror.path.parents[2] / "foundry-mcp.toml"
     config.write_text('[autonomy_security]\nrole = "observer"\n')

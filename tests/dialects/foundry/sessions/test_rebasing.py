@@ -132,7 +132,6 @@ def test_gates_of_phases_that_nobody_touched_stay_open_and_others_are_judged_afr
 def test_a_gate_that_was_waived_is_asked_for_again_where_its_phase_was_touched(
     party: Party, ada: Agent
 ) -> None:
-    """Whoever waived it had seen another phase."""
     session = party.start()
     party.ends(party.fay, "task-1-1", "task-1-2", session_id=session)
     waive = Edit(waive=("manual_review",), reason="not needed")

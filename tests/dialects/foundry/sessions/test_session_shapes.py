@@ -87,7 +87,6 @@ ROWS = (
 
 
 def test_every_answer_about_runs_has_its_shape(made: Callable[..., str], foundry: Agent) -> None:
-    """In one page; each call is about a run of its own."""
     assert list(misshapen(ROWS, "task", made, foundry)) == []
 
 

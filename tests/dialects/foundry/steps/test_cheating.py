@@ -97,7 +97,6 @@ def test_a_receipt_that_says_something_else_is_none(
 
 
 def test_a_command_that_was_changed_since_the_step_was_issued_does_not_count(run: Stepper) -> None:
-    """It is issued again with the new one."""
     run.goes_on_to("execute_verification")
     given = {"command": "echo well", "session_id": run.session, "task_id": "verify-1-1"}
     run.agent.does("task", action="update-metadata", spec_id=SPEC, **given)
@@ -133,7 +132,6 @@ def test_evidence_that_somebody_edited_is_none(columns: dict[str, Any], run: Ste
 
 
 def test_a_gate_that_somebody_opened_in_the_database_ends_no_phase(run: Stepper) -> None:
-    """What comes after the phase waits for its end, which no word opens."""
     run.does()
     run.reports()
     run.works()

@@ -98,7 +98,6 @@ def test_a_person_reviews_the_gate_that_waits_and_no_other(
 
 
 def test_a_verification_for_people_is_reported_without_a_receipt(run_of: Begin) -> None:
-    """A node without a command."""
     run = run_of("")
     run.goes_on_to("execute_verification")
     assert run.calls == ["info", "complete"]

@@ -160,7 +160,6 @@ def measured(workshop: Workshop, **said: Any) -> None:
 def test_what_is_measured_beside_a_sandbox_counts_before_what_is_said(
     boxed: Stepper, workshop: Workshop
 ) -> None:
-    """As long as it is fresh; then what was said counts again."""
     measured(workshop, context_usage_pct=70)
     told = boxed.does("heartbeat", context_usage_pct=10)
     assert (told["context_usage_pct"], told["context_source"]) == (70, "sidecar")

@@ -90,7 +90,6 @@ def test_a_run_need_not_be_named_where_there_is_one(run: Stepper) -> None:
 
 
 def test_a_report_may_be_told_in_fields_of_its_own(run: Stepper) -> None:
-    """`report` is `next` with a result."""
     run.does()
     told = run.does("report", **run.result(note="done", files_touched=["a.py"]))
     assert told["next_step"]["task_id"] == "verify-1-1"
@@ -118,7 +117,6 @@ def test_former_names_are_answered_with_the_present_ones(name: str, run: Stepper
 def test_the_same_report_is_answered_alike_for_half_a_minute(
     run: Stepper, workshop: Workshop
 ) -> None:
-    """Also over `report`; another one with the same proof never is."""
     run.does()
     first = run.result()
     told = run.does(last_step_result=first)

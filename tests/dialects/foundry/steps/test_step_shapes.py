@@ -31,7 +31,6 @@ ROWS = (
 
 
 def test_every_answer_about_steps_has_its_shape(run: Stepper) -> None:
-    """Of every type of step on the way to a person."""
     while run.type != "pause":
         run.data = run.data or run.does()
         assert faults(run.data, parsed(TOLD)) == []

@@ -253,7 +253,6 @@ def test_numbers_go_on_from_the_highest(phases: Phases, ada: Agent) -> None:
 
 
 def test_phases_that_wait_for_nothing_go_on_so(made: Callable[..., str], ada: Agent) -> None:
-    """But the one that is moved waits for the one before it."""
     made(phases=1)
     phases = ada.core.use(Phases)
     for title in ("Second", "Third", "Fourth"):

@@ -126,7 +126,6 @@ def test_a_plan_of_another_dialect_is_a_spec(ada: Agent, look: Looking) -> None:
 
 
 def test_what_is_no_spec_and_no_node_is_not_found(root: str, look: Looking) -> None:
-    """Nor is a node of another spec, or one that is none any more."""
     with pytest.raises(NotFound) as refusal:
         look.document("nothing-2026-01-02-001")
     assert refusal.value.facts["error_code"] == "SPEC_NOT_FOUND"

@@ -26,7 +26,6 @@ from counterpoint.kernel.errors import InvalidInput
     ],
 )
 def test_a_command_is_cut_into_words(command: str, words: tuple[str, ...]) -> None:
-    """As a shell would cut it."""
     assert argv_of(command) == words
 
 
@@ -60,5 +59,4 @@ def test_what_is_no_command_is_refused(command: str) -> None:
 
 @given(st.lists(st.text(alphabet="abc -_'\"", min_size=1), min_size=1))
 def test_quoted_words_come_back(words: list[str]) -> None:
-    """Whatever is quoted as a shell quotes it."""
     assert argv_of(shlex.join(words)) == tuple(words)

@@ -46,7 +46,6 @@ def test_a_plain_claim_needs_no_verdict() -> None:
 def test_each_reason_for_a_verdict_is_told(
     contract: Contract, labels: list[str], confidence: str, questions: int, word: str
 ) -> None:
-    """One reason is enough, and it is in the words."""
     (reason,) = needs_verdict(contract, labels, confidence, questions)
     assert word in reason
 

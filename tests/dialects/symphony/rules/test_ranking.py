@@ -116,7 +116,6 @@ def test_a_query_is_words_and_nothing_else(query, words):
 
 
 def test_a_query_without_words_is_refused_and_a_long_one_is_cut():
-    """32 words are enough to look for."""
     for query in ("", "  ", '"*"', "-- ;"):
         with pytest.raises(InvalidInput):
             asked_words(query)
@@ -125,7 +124,6 @@ def test_a_query_without_words_is_refused_and_a_long_one_is_cut():
 
 @given(query=st.text())
 def test_any_query_gives_folded_words_or_a_refusal(query):
-    """Every word is its own fold, without blanks."""
     try:
         words = asked_words(query)
     except InvalidInput:

@@ -80,7 +80,6 @@ def test_a_larger_change_is_never_less_risky(lines, files, more, gates):
 
 @given(gates=st.lists(gate_results, max_size=8))
 def test_what_the_server_measured_counts_before_what_was_claimed(gates):
-    """One result for each command: its last measured one, or its last claimed one."""
     chosen = used(gates)
     assert len({result.command for result in chosen}) == len(chosen)
     for result in chosen:

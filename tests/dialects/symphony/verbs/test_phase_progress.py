@@ -230,7 +230,6 @@ def test_the_last_text_leaves_an_issue_without_a_phase(
 def test_a_backlog_stays_a_backlog_before_the_last_phase(
     studio: Studio, person: Core, board: Board
 ) -> None:
-    """A next phase without a contract is the last one that is known."""
     item = board.issue(status="backlog")
     board.hand(item)
     person.use(Phases).advance()

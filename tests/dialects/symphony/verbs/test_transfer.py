@@ -116,7 +116,6 @@ def test_a_file_that_lies_there_already_is_not_written_over(studio, ada, api, is
 
 
 def test_those_who_waited_are_let_go_and_told(ada, api, issue):
-    """Edges do not go along."""
     ada.use(Issues).open(IssueDraft(title="Sail", needs=(issue,)))
     moved = ada.use(Transfer).move(issue, "api", "why")
     assert moved.warnings == ("demo-2 do not wait for it any more",)

@@ -67,7 +67,6 @@ def test_another_tree_is_told_with_the_way_back(
 def test_a_marker_that_cannot_be_read_is_none(
     studio: Studio, ada: Core, opened: str, text: str | None
 ) -> None:
-    """The tree is the wrong one; neither is a marker outside of it read."""
     if text is None:
         del studio.tree.files[MARKER]
     else:

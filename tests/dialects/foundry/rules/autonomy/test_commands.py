@@ -180,6 +180,5 @@ def test_a_gate_is_waived_by_a_maintainer_once():
 
 
 def test_a_run_is_configured_for_a_spec():
-    """Without one there is nothing to run."""
     refuse_auto_mode("export")
     assert code_for(lambda: refuse_auto_mode("")) == "AUTO_MODE_SPEC_REQUIRED"

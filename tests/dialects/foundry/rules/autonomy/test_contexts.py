@@ -40,7 +40,6 @@ def test_a_steady_honest_use_never_grows():
 
 @pytest.mark.parametrize(("steps", "pct"), [(0, 20), (1, 23), (4, 32), (5, 40), (6, 43), (99, 100)])
 def test_what_was_told_grows_with_steps_and_once_by_a_penalty(steps, pct):
-    """The penalty comes with the fifth step, and is not added again."""
     use = ContextUse(pct=20, source="caller", steps=steps)
     assert current_use(use, LIMITS).pct == pct
     assert current_use(use, LIMITS).source == ("estimate" if steps else "caller")

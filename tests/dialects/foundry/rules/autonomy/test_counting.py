@@ -51,7 +51,6 @@ def test_each_outcome_of_each_step_counts_as_the_table_says(kind, outcome):
     ("gate", "cycles"), [("failed", 2), ("passed", 1), ("pending", 1), ("waived", 1)]
 )
 def test_a_review_counts_as_a_cycle_when_it_ended_without_a_pass(gate, cycles):
-    """One that waits for a person has not ended."""
     result = Result(type="run_fidelity_gate", outcome="success", phase="p", gate=gate)
     assert count_result(BEFORE, result).cycles_of("p") == cycles
 

@@ -247,7 +247,6 @@ def test_a_failure_may_come_with_the_receipt_of_a_failure():
 
 
 def test_a_waived_gate_is_skipped_with_the_id_of_its_waiver():
-    """Its refusal tells that id."""
     result = report(GATE, outcome="skipped", gate_attempt_id="w1")
     assert code_for(result, known(GATE, waiver="w1")) == ""
     with pytest.raises(InvalidInput) as refused:
@@ -294,7 +293,6 @@ def test_a_step_that_was_issued_again_still_takes_the_receipt_of_before():
 
 
 def test_nothing_is_due_without_a_step_or_with_a_stale_one():
-    """What becomes of a stale one is decided with the next step."""
     assert judge(None, known(outstanding=None)) is None
     assert judge(None, known(now=later(ISSUED, 3_601))) is None
 
@@ -353,7 +351,6 @@ def test_anything_at_all_is_read_judged_or_refused(nested, changes):
 
 @given(st.sampled_from(RESULT_FIELDS), st.text(min_size=1, max_size=8))
 def test_the_digest_of_a_report_changes_with_every_field(name, text):
-    """So that another report is known as one."""
     before = read_result(GIVEN, {})
     assert before is not None
     value = (text,) if name == "files_touched" else text

@@ -33,7 +33,6 @@ REFUSED_TO_RUNNERS = [
 
 @pytest.mark.parametrize("call", RUNNER)
 def test_a_runner_may_call_what_a_run_needs(call):
-    """A maintainer may call everything, and an observer nothing that changes a run."""
     refuse_call("autonomy_runner", call)
     refuse_call("maintainer", call)
     reads = {"task session status", "task session list", "task prepare", "spec find"}

@@ -66,7 +66,6 @@ def test_only_the_scope_is_searched(scope, fields):
     ],
 )
 def test_texts_and_expressions_are_replaced(find, replace, options, made):
-    """A text stands for itself; an expression has groups."""
     assert title(replaced(document(), find, replace, scope="titles", **options)) == made
 
 

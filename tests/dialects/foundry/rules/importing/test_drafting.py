@@ -111,7 +111,6 @@ def test_nodes_that_hold_each_other_are_refused():
 
 
 def test_a_tree_that_is_too_deep_is_refused():
-    """Once, however deep it is."""
     made = document(0, 0)
     last = "spec-root"
     for number in range(5_000):

@@ -125,7 +125,6 @@ def test_nodes_are_added_moved_and_taken_out(story: Story):
 
 
 def test_a_whole_spec_is_completed_in_the_order_of_its_dependencies(story: Story):
-    """Whatever the order in the document is."""
     wanted = story.now
     link(wanted["hierarchy"], "task-1-2", "task-1-1")
     for one in wanted["hierarchy"].values():

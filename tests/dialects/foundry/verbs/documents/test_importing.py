@@ -168,7 +168,6 @@ def test_any_tree_of_nodes_is_the_same_again(read: Read, parts: list[Any]):
 
 
 def test_a_large_document_comes_in_made_of(ada: Agent):
-    """It is made in slices, and read in the order of the document."""
     made = document(3, 60)
     ada.core.use(Importing).make(copy.deepcopy(made))
     found = ada.core.use(Read).document(made["spec_id"])
@@ -176,7 +175,6 @@ def test_a_large_document_comes_in_made_of(ada: Agent):
 
 
 def test_a_spec_comes_in_once(ada: Agent):
-    """The id means one spec."""
     ada.core.use(Importing).make(document())
     size = ada.ledger_size
     with pytest.raises(Conflict) as refused:
@@ -195,7 +193,6 @@ def test_what_is_looked_at_is_not_made(ada: Agent):
 
 
 def test_a_refused_document_leaves_nothing(ada: Agent):
-    """Also if it is refused late, when it is large."""
     made = document(3, 60)
     made["hierarchy"]["task-3-1"]["metadata"]["acceptance_criteria"] = ["fine"]
     made["hierarchy"]["phase-3"]["dependencies"]["blocked_by"].append("task-3-1")

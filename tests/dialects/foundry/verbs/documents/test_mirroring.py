@@ -150,7 +150,6 @@ def test_a_file_that_was_taken_away_is_written_again(place: Place):
 
 
 def test_an_edit_of_the_file_comes_in(place: Place):
-    """With the file as where it came from, and the file is as the ledger has it."""
     place.edit("task-1-1", "title", "Edited")
     told = place.round()
     assert [one.changes[0].after for one in told.applied] == ["Edited"]

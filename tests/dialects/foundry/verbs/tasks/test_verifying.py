@@ -72,7 +72,6 @@ def test_of_long_results_as_many_are_kept_as_fit(
 def test_a_node_runs_its_own_command_and_leaves_a_receipt(
     ada: Agent, verify: Callable[..., str], node: Look
 ) -> None:
-    """The hash is of the command as the node has it; the result is kept if that is asked for."""
     name = verify(command="echo well")
     told: list[str] = []
     found = ada.core.use(Verifying).execute(SPEC, name, told.append)
