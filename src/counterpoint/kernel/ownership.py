@@ -43,6 +43,12 @@ class Untrusted(Exception):
         self.message, self.hint = message, hint
 
 
+def is_of_database(name: str, database: str) -> bool:
+    """Return whether a name is that of a database or of a file of its own beside it, also of one that was put aside there."""
+    name, database = name.casefold(), database.casefold()
+    return name.startswith(database) and name[len(database) :].partition(".left-")[0] in BESIDE
+
+
 def check_folder(database: str) -> None:
     """Pass if folder and files of a database are this account's alone, as rules 1 and 2 say; Untrusted."""
     folder = os.path.dirname(database)

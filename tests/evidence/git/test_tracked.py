@@ -9,6 +9,7 @@ import pytest
 
 from builders import git
 from counterpoint.app import open_app
+from counterpoint.core.model.filters import Note
 from counterpoint.evidence.git.tracked import refuse_tracked
 from counterpoint.kernel.errors import Unavailable
 
@@ -19,6 +20,9 @@ def cloned(repository: Path) -> Path:
     made = open_app(repository, {})
     _ = made.ports
     made.close()
+    # Another file than the one that this account has made.
+    shutil.copy(repository / ".counterpoint/ledger.db", repository.parent / "copy")
+    (repository.parent / "copy").replace(repository / ".counterpoint/ledger.db")
     git(repository, "add", "--force", ".counterpoint/ledger.db")
     git(repository, "commit", "-qm", "with a ledger")
     return repository
@@ -31,7 +35,9 @@ def test_a_ledger_that_git_tracks_is_not_opened(cloned: Path, version: str) -> N
     app = open_app(cloned, {})
     with pytest.raises(Unavailable, match="came with the repository") as caught:
         _ = app.store
-    assert "git rm -r --cached" in caught.value.hint
+    assert (
+        f"git rm -r --cached {cloned}/.counterpoint/ledger.db`, and take that" in caught.value.hint
+    )
     git(cloned, "rm", "-rq", "--cached", ".counterpoint")
     with app.store.reading(app.project) as view:
         assert view.head().size
@@ -50,6 +56,33 @@ def test_what_people_share_is_no_ledger(cloned: Path) -> None:
         refuse_tracked(cloned / name, {})
     with pytest.raises(Unavailable):
         refuse_tracked(cloned / "kept" / "other.db", {})
+
+
+def test_an_own_ledger_that_was_committed_is_only_taken_out_of_git(repository: Path) -> None:
+    """Nothing else of the project is named, and the ledger is as it was."""
+    app = open_app(repository, {}, db=str(repository / "test"))
+    app.person().journal.append(Note(kind="comment", body="kept"))
+    last = app.person().feed.last()
+    app.close()
+    (repository / "tests").mkdir()
+    for name in ("tests/test_a.py", "test_a.py", "test-utils.py", "test.toml"):
+        (repository / name).touch()
+    git(repository, "add", "tests", "test_a.py", "test-utils.py", "test.toml")
+    refuse_tracked(repository / "test", {})
+    git(repository, "add", "--force", "test", "test-queue")
+    with pytest.raises(Unavailable, match="would write over this ledger of yours") as caught:
+        refuse_tracked(repository / "test", {})
+    command = caught.value.hint.split("`")[1]
+    assert command == f"git rm -r --cached {repository}/test {repository}/test-queue"
+    git(repository, *command.split()[1:])
+    app = open_app(repository, {}, db=str(repository / "test"))
+    assert app.person().feed.last() == last
+    app.close()
+    git(repository, "add", "--force", "test")
+    # What another account has in a place is not known here.
+    other = repository.rename(repository.with_name("other"))
+    with pytest.raises(Unavailable, match="came with the repository"):
+        refuse_tracked(other / "test", {})
 
 
 def test_a_folder_of_state_that_is_a_link_is_refused_and_never_followed(repository: Path) -> None:

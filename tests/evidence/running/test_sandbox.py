@@ -180,19 +180,11 @@ def test_a_database_among_files_of_others_hides_its_own(tmp_path: Path) -> None:
 def test_logins_are_hidden_but_those_that_a_project_shows(tmp_path: Path) -> None:
     for folder in (".claude", ".aws", ".config/gcloud", ".cargo", ".cache"):
         (tmp_path / folder).mkdir(parents=True)
-    for file in (
-        ".npmrc",
-        ".pypirc",
-        ".claude/login",
-        ".aws/config",
-        ".aws/credentials",
-        ".cargo/credentials.toml",
-    ):
+    files = (".npmrc", ".pypirc", ".cargo/credentials.toml", ".pgpass", ".my.cnf")
+    files += (".m2/settings.xml", ".config/rclone", "lent/key")
+    for file in (*files, ".claude/login", ".aws/config", ".aws/credentials"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).touch()
-    logins = (".pgpass", ".my.cnf", ".m2/settings.xml", ".config/rclone", "lent/key")
-    for login in logins:
-        (tmp_path / login).parent.mkdir(exist_ok=True)
-        (tmp_path / login).touch()
     environ = {"HOME": str(tmp_path), "PGSSLKEY": str(tmp_path / "lent/key"), "PGSSLCERT": "here"}
 
     def hidden(*shown: str) -> set[str]:
@@ -204,13 +196,7 @@ def test_logins_are_hidden_but_those_that_a_project_shows(tmp_path: Path) -> Non
         }
 
     all_hidden = {
-        ".claude",
-        ".aws",
-        ".config/gcloud",
-        ".npmrc",
-        ".pypirc",
-        ".cargo/credentials.toml",
-        *logins,
+        *(*files, ".claude", ".aws", ".config/gcloud"),
         # Made if they are not there.
         *(".local/state/counterpoint", ".config/counterpoint", ".cache/counterpoint"),
     }
@@ -265,23 +251,8 @@ def test_a_check_reaches_no_other_project_of_the_account(
 
 
 def git(folder: Path, *words: str) -> None:
-    subprocess.run(
-        [
-            *(
-                "git",
-                "-c",
-                "user.name=a",
-                "-c",
-                "user.email=a@b",
-                "-c",
-                "protocol.file.allow=always",
-            ),
-            *words,
-        ],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
+    own = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
+    subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture

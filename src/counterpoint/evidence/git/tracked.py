@@ -1,22 +1,26 @@
 """Refuses a ledger that came with a repository, since somebody else made it.
 
 1. Tracked in `.counterpoint` may be what people share: `templates`, `phases`, `batches` and `.gitignore`. In another folder only
-   what lies beside the database under its name is looked at.
+   the database's own files are looked at.
 2. Git is asked only where its index can have such a name. One of the versions 2 and 3 has names in full, so that a search of its bytes tells;
    any other one, and a part of another, are left to git. Where git does not answer, a ledger that it may track is refused.
 3. A repository of its own in `.counterpoint` is refused: a submodule brings one, and what it has, the outer index does not name.
-4. Names are compared without case, since there are file systems that have none.
+4. One that this account knows as its own is refused as well: a checkout writes over it, and what that lays there may be a stranger's. It is only
+   to be taken out of git.
+5. Names are compared without case, since there are file systems that have none.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from counterpoint.kernel.errors import Unavailable
+from counterpoint.kernel.ownership import is_of_database
 from counterpoint.kernel.places import FOLDER
 
 _SHARED: Final = ("templates/", "phases/", "batches/")
@@ -42,13 +46,24 @@ def refuse_tracked(database: Path, environ: Mapping[str, str]) -> None:
     if top is None or not _may_track(top, folder):
         return
     tracked = [name for name in _list_tracked(top, folder, environ) if _is_state(name, database)]
-    if tracked:
+    if not tracked:
+        return
+    # Looked up only for a refusal.
+    from counterpoint.evidence.trust.known import is_own
+
+    names = sorted({name.partition("/")[0] for name in tracked})
+    files = " ".join(shlex.quote(str(folder / name)) for name in names)
+    if is_own(str(folder / database.name)):
         raise Unavailable(
-            f"git tracks {folder / tracked[0]}: this ledger came with the repository, and whoever made"
-            " that wrote it",
-            hint=f"`git rm -r --cached {folder}`, and take {folder} away: then a ledger of your own begins. Only if you"
-            " know that it is yours, and want it here alone, leave it there.",
+            f"git tracks {folder / tracked[0]}, and would write over this ledger of yours with its next checkout",
+            hint=f"`git rm -r --cached {files}` takes it out of git, and leaves it there; then commit that. A line in"
+            " `.gitignore` keeps it out.",
         )
+    raise Unavailable(
+        f"git tracks {folder / tracked[0]}: this ledger came with the repository, and whoever made that wrote it",
+        hint=f"`git rm -r --cached {files}`, and take that away: then a ledger of your own begins. Only if you"
+        " know that it is yours, and want it here alone, leave it there.",
+    )
 
 
 def _list_tracked(top: Path, folder: Path, environ: Mapping[str, str]) -> list[str]:
@@ -75,7 +90,7 @@ def _is_state(name: str, database: Path) -> bool:
         return True
     if database.parent.name == FOLDER:
         return not name.startswith(_SHARED) and name != ".gitignore"
-    return name.casefold().startswith(database.name.casefold())
+    return is_of_database(name.partition("/")[0], database.name)
 
 
 def _may_track(top: Path, folder: Path) -> bool:

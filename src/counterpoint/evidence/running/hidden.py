@@ -34,7 +34,7 @@ from typing import Final, NamedTuple
 
 from counterpoint.core.model.evidence import Execution
 from counterpoint.core.model.identity import Process
-from counterpoint.core.model.trust.checking import FILES_OF_LOGINS, KEYS, LEADING
+from counterpoint.core.model.trust.checking import FILES_OF_LOGINS, KEYS, LEADING, READERS_OF_KEYS
 from counterpoint.evidence import procfs
 from counterpoint.evidence.processes import look, variables_of
 from counterpoint.evidence.trust.folders import make_private
@@ -138,66 +138,6 @@ _NOTES: Final = re.compile(r"\.?(cursors|specs-.*|roles-.*|mirror-.*|restore-.*)
 _PUT_ASIDE: Final = ("reads", "trusted", "private")
 """What is made beside a database only by people."""
 _MOST_NEIGHBOURS: Final = 1_000
-_POSTGRES: Final = ("psql", "pg_dump", "pg_restore", "psycopg", "asyncpg", "libpq", "postgres")
-_MYSQL: Final = ("mysql", "mysqldump", "mariadb", "pymysql")
-_PROGRAMS: Final = {
-    ".ssh": ("ssh", "scp", "sftp", "rsync", "git", "ansible"),
-    ".gnupg": ("gpg", "gpg2", "git", "pass"),
-    ".password-store": ("pass",),
-    ".local/share/keyrings": ("keyring", "secret-tool"),
-    ".1password": ("op",),
-    ".git-credentials": ("git",),
-    ".config/git/credentials": ("git",),
-    ".netrc": ("curl", "wget", "git", "pip", "requests"),
-    ".config/gh": ("gh",),
-    ".claude": ("claude",),
-    ".claude.json": ("claude",),
-    ".codex": ("codex",),
-    ".gemini": ("gemini",),
-    ".aws": ("aws", "boto3", "botocore", "terraform", "cdk", "sam"),
-    ".azure": ("az", "azure", "terraform"),
-    ".config/gcloud": ("gcloud", "gsutil", "bq", "google", "terraform"),
-    ".docker": ("docker", "podman", "buildx", "compose"),
-    ".kube": ("kubectl", "helm", "kustomize", "k9s"),
-    ".npmrc": ("npm", "npx", "pnpm", "yarn", "bun"),
-    ".pypirc": ("twine", "pypi", "pip", "uv", "flit", "hatch"),
-    ".cargo/credentials": ("cargo",),
-    ".cargo/credentials.toml": ("cargo",),
-    ".pgpass": _POSTGRES,
-    ".pg_service.conf": _POSTGRES,
-    ".postgresql": _POSTGRES,
-    ".my.cnf": _MYSQL,
-    ".mylogin.cnf": _MYSQL,
-    ".config/rclone": ("rclone", "restic"),
-    ".s3cfg": ("s3cmd",),
-    ".boto": ("gsutil", "boto"),
-    ".config/op": ("op",),
-    ".vault-token": ("vault", "terraform"),
-    ".config/sops": ("sops", "age"),
-    ".terraform.d/credentials.tfrc.json": ("terraform", "tofu"),
-    ".terraformrc": ("terraform", "tofu"),
-    ".pulumi/credentials.json": ("pulumi",),
-    ".oci": ("oci", "terraform"),
-    ".config/containers/auth.json": ("podman", "buildah", "skopeo"),
-    ".config/helm/registry": ("helm",),
-    ".config/doctl": ("doctl",),
-    ".config/hcloud": ("hcloud",),
-    ".m2/settings.xml": ("mvn", "mvnw", "maven"),
-    ".m2/settings-security.xml": ("mvn", "mvnw", "maven"),
-    ".gem/credentials": ("gem", "rake"),
-    ".local/share/gem/credentials": ("gem", "rake"),
-    ".sbt/.credentials": ("sbt",),
-    ".composer/auth.json": ("composer",),
-    ".config/composer/auth.json": ("composer",),
-    ".config/glab-cli": ("glab",),
-    ".config/hub": ("hub",),
-    ".config/github-copilot": ("copilot", "nvim"),
-    ".config/cursor/auth.json": ("cursor",),
-    ".local/share/opencode/auth.json": ("opencode",),
-    ".huggingface/token": ("huggingface", "transformers", "hf"),
-    ".cache/huggingface/token": ("huggingface", "transformers", "hf"),
-}
-"""Programs that read a login of the home."""
 _DENIED: Final = re.compile(
     r"\b(40[13]|E40[13]|ENEEDAUTH|unauthori[sz]ed|forbidden|denied|credentials?|authenticat\w*|not logged in|log ?in|no identity"
     r"|secret key|could not read Username|kubeconfig|connection to the server localhost:8080)\b",
@@ -395,7 +335,7 @@ def users_of(absent: Iterable[str], since: float) -> dict[str, str]:
     It uses that if it has something of it open, or was started in that home since a time and reads such a login. Nobody tells who made it then.
     """
     present = {
-        path: _PROGRAMS[key]
+        path: READERS_OF_KEYS[key]
         for path in absent
         for key in KEYS
         if path.endswith(f"/{key}") and os.path.lexists(path)
@@ -448,7 +388,7 @@ def missed_logins(
         key
         for key in hidden
         if re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.-])", execution.output)
-        or not words.isdisjoint(_PROGRAMS[key])
+        or not words.isdisjoint(READERS_OF_KEYS[key])
     )
 
 

@@ -133,6 +133,10 @@ class KnownLedgers:
                 return "before", digest
         return MET, ""
 
+    def is_own(self) -> bool:
+        """Return whether the database that is here now is this account's; SignerAway."""
+        return self._is_own([*_lines(self._file)])
+
     def _is_own(self, lines: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether this account made the database that is here now, or trusts a ledger in it."""
         if lines and lines[-1].get("how") == "made":
@@ -268,6 +272,14 @@ class TrustedPlace:
 def open_trusted(place: str, clock: Clock) -> TrustedPlace:
     """Return what this account has trusted in a place."""
     return TrustedPlace(known=_open_known(place), clock=clock)
+
+
+def is_own(place: str) -> bool:
+    """Return whether this account knows the database in a place as its own; not without a home."""
+    with suppress(Unavailable):
+        known = _open_known(place)
+        return known is not None and known.is_own()
+    return False
 
 
 def known_places(state: Path, since: float = 0) -> Iterator[Path]:

@@ -14,21 +14,56 @@ CONFIGURATION: Final = "counterpoint.toml"
 Sandboxing = Literal["auto", "require", "off"]
 
 
-KEYS: Final = (
-    *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".1password"),
-    *(".git-credentials", ".netrc", ".config/gh", ".config/git/credentials"),
-    *(".claude", ".claude.json", ".codex", ".gemini", ".aws", ".azure", ".config/gcloud"),
-    *(".docker", ".kube", ".npmrc", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml"),
-    *(".pgpass", ".pg_service.conf", ".postgresql", ".my.cnf", ".mylogin.cnf"),
-    *(".config/rclone", ".s3cfg", ".boto", ".config/op", ".vault-token", ".config/sops"),
-    *(".terraform.d/credentials.tfrc.json", ".terraformrc", ".pulumi/credentials.json", ".oci"),
-    *(".config/containers/auth.json", ".config/helm/registry", ".config/doctl", ".config/hcloud"),
-    *(".m2/settings.xml", ".m2/settings-security.xml", ".gem/credentials", ".sbt/.credentials"),
-    *(".local/share/gem/credentials", ".composer/auth.json", ".config/composer/auth.json"),
-    *(".config/glab-cli", ".config/hub", ".config/github-copilot", ".config/cursor/auth.json"),
-    *(".local/share/opencode/auth.json", ".huggingface/token", ".cache/huggingface/token"),
-)
-"""Keys of the person, and logins of agents, clouds, databases and registries, by their path in a home."""
+_READERS: Final = {
+    ".ssh": "ssh scp sftp rsync git ansible",
+    ".gnupg": "gpg gpg2 git pass",
+    ".password-store": "pass",
+    ".local/share/keyrings": "keyring secret-tool",
+    ".1password .config/op": "op",
+    ".git-credentials .config/git/credentials": "git",
+    ".netrc": "curl wget git pip requests",
+    ".config/gh": "gh",
+    ".claude .claude.json": "claude",
+    ".codex": "codex",
+    ".gemini": "gemini",
+    ".aws": "aws boto3 botocore terraform cdk sam",
+    ".azure": "az azure terraform",
+    ".config/gcloud": "gcloud gsutil bq google terraform",
+    ".docker": "docker podman buildx compose",
+    ".kube": "kubectl helm kustomize k9s",
+    ".npmrc": "npm npx pnpm yarn bun",
+    ".pypirc": "twine pypi pip uv flit hatch",
+    ".cargo/credentials .cargo/credentials.toml": "cargo",
+    ".pgpass .pg_service.conf .postgresql": "psql pg_dump pg_restore psycopg asyncpg libpq postgres",
+    ".my.cnf .mylogin.cnf": "mysql mysqldump mariadb pymysql",
+    ".config/rclone": "rclone restic",
+    ".s3cfg": "s3cmd",
+    ".boto": "gsutil boto",
+    ".vault-token": "vault terraform",
+    ".config/sops": "sops age",
+    ".terraform.d/credentials.tfrc.json .terraformrc": "terraform tofu",
+    ".pulumi/credentials.json": "pulumi",
+    ".oci": "oci terraform",
+    ".config/containers/auth.json": "podman buildah skopeo",
+    ".config/helm/registry": "helm",
+    ".config/doctl": "doctl",
+    ".config/hcloud": "hcloud",
+    ".m2/settings.xml .m2/settings-security.xml": "mvn mvnw maven",
+    ".gem/credentials .local/share/gem/credentials": "gem rake",
+    ".sbt/.credentials": "sbt",
+    ".composer/auth.json .config/composer/auth.json": "composer",
+    ".config/glab-cli": "glab",
+    ".config/hub": "hub",
+    ".config/github-copilot": "copilot nvim",
+    ".config/cursor/auth.json": "cursor",
+    ".local/share/opencode/auth.json": "opencode",
+    ".huggingface/token .cache/huggingface/token": "huggingface transformers hf",
+}
+READERS_OF_KEYS: Final = {
+    path: tuple(programs.split()) for paths, programs in _READERS.items() for path in paths.split()
+}
+"""Keys of the person, and logins of agents, clouds, databases and registries, by their path in a home, with the programs that read each."""
+KEYS: Final = tuple(READERS_OF_KEYS)
 FILES_OF_LOGINS: Final = ("PGPASSFILE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLCERT")
 """Variables that name files which hold a login."""
 LEADING: Final = {
