@@ -289,11 +289,7 @@ def test_somebody_elses_folder_is_no_meeting_point(tmp_path, monkeypatch):
     ("environ", "platform", "folder"),
     [
         ({"XDG_STATE_HOME": "/state", "HOME": "/ada"}, "darwin", "/state/counterpoint"),
-        (
-            {"XDG_STATE_HOME": "state", "HOME": "/ada"},
-            "linux",
-            "/ada/.local/state/counterpoint",
-        ),
+        ({"XDG_STATE_HOME": "state", "HOME": "/ada"}, "linux", "/ada/.local/state/counterpoint"),
         ({"HOME": "/ada"}, "darwin", "/ada/Library/Application Support/counterpoint"),
     ],
 )

@@ -199,7 +199,7 @@ def test_what_is_plain_is_not_said() -> None:
     plain = [replace(one, plain=True) for one in (next_, add, list_)]
     made = of_actions("task", "Tasks.", [*plain, run_all])
     assert properties(made)["action"]["description"].splitlines() == [
-        *("What to do (needs)", "add(parent)", "run-all: Run everything"),
+        *("What to do (needs)", "add(parent)", "run-all: Run everything")
     ]
     assert properties(made)["action"]["enum"] == ["next", "add", "list", "run-all"]
     alone = of_actions("task", "Tasks.", plain[:1])

@@ -18,10 +18,7 @@ from counterpoint.protocol.wire.outbox import MOST_LONG
 
 @pytest.mark.parametrize("is_direct", [True, False], ids=["direct", "sdk"])
 def test_a_burst_waits_with_the_client_that_sends_it(
-    connect: Callable[..., Connection],
-    gate: Gate,
-    is_direct: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    connect: Callable[..., Connection], gate: Gate, is_direct: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So many requests are taken of one connection, a few of them in a turn; in the end all are answered."""
     turns: list[int] = []

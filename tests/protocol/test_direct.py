@@ -166,10 +166,7 @@ requests = st.fixed_dictionaries(
 )
 
 
-@settings(
-    max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(era=st.sampled_from(ERAS), messages=st.lists(requests, min_size=1, max_size=12))
 def test_nobody_can_tell_the_two_ways_apart(
     connect: Callable[..., Connection], era: str, messages: list[Line]

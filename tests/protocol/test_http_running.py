@@ -63,12 +63,7 @@ def test_the_log_tells_what_happened_and_never_what_was_said(live):
         "tools/call", "echo", "ok", 200, "tok_all",
     )  # fmt: skip
     assert first.ms > 0
-    assert [line.outcome for line in lines[1:]] == [
-        "error",
-        "error",
-        "not_found",
-        "invalid_token",
-    ]
+    assert [line.outcome for line in lines[1:]] == ["error", "error", "not_found", "invalid_token"]
 
 
 def test_trouble_with_the_store_is_told_without_its_inside(live):

@@ -289,9 +289,7 @@ def test_another_agent_writes_and_the_update_comes_over_the_pipe(
 
     async def main() -> list[str]:
         server = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "counterpoint", "mcp", *words],
-            cwd=str(repository),
+            command=sys.executable, args=["-m", "counterpoint", "mcp", *words], cwd=str(repository)
         )
         with anyio.fail_after(30):
             handler = {"message_handler": heard} if era == "legacy" else {}

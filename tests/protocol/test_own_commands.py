@@ -28,10 +28,7 @@ def test_an_action_without_commands_may_take_one_of_its_own() -> None:
     made = of_actions(
         "task",
         "Tasks.",
-        (
-            action(reads=True, name="session", command="start")(begin),
-            action(reads=True)(note),
-        ),
+        (action(reads=True, name="session", command="start")(begin), action(reads=True)(note)),
     )
     shown = cast("dict[str, Any]", made.parameters.schema["properties"])
     assert shown["command"] == {

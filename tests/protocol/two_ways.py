@@ -151,11 +151,7 @@ def hello(era: str, number: int | str = 0) -> Line:
 
 def cancelled(number: Any) -> Line:
     """Answer the notification that nobody waits for a request any more."""
-    return {
-        "jsonrpc": "2.0",
-        "method": "notifications/cancelled",
-        "params": {"requestId": number},
-    }
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
 
 
 def everyday(to: Connection) -> list[Line]:

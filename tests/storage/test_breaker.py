@@ -130,11 +130,7 @@ def test_the_fifth_fault_of_any_sort_opens_it(guarded, failing, breaker, fault, 
     with pytest.raises(CircuitOpen) as refused:
         look(guarded)
     assert failing.asked == asked
-    assert refused.value.facts == {
-        "retry_after": 60,
-        "failures": 5,
-        "last_failure": fault().code,
-    }
+    assert refused.value.facts == {"retry_after": 60, "failures": 5, "last_failure": fault().code}
     assert refused.value.retryable
     assert refused.value.kind == "unavailable"
 

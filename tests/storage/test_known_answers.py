@@ -81,10 +81,7 @@ def test_an_answer_of_what_was_undone_is_not_known(
 
 
 def test_a_plan_that_comes_to_light_is_found_by_whoever_looked_before(
-    store: Store,
-    task: Callable[..., Item],
-    example: Callable[..., Any],
-    save: Callable[..., None],
+    store: Store, task: Callable[..., Item], example: Callable[..., Any], save: Callable[..., None]
 ) -> None:
     """That its items are hidden is forgotten with it."""
     hidden = example(Staging, first=9, last=9, status="hidden")

@@ -13,10 +13,7 @@ from counterpoint.core.ledger.bundle import verify_bundle
 from counterpoint.core.ledger.checkpoint import verify as verify_checkpoint
 from counterpoint.core.ledger.derived import Origin
 from counterpoint.core.ledger.entry import RowImage
-from counterpoint.core.ledger.merkle import (
-    verify_consistency,
-    verify_inclusion,
-)
+from counterpoint.core.ledger.merkle import verify_consistency, verify_inclusion
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.rows import columns
 from counterpoint.core.operations import audit

@@ -320,9 +320,7 @@ def test_an_agent_whom_nothing_attests_hears_it_at_its_first_claim_alone(studio,
     first, second = ada.plans.create(ada.plans.read("# P\n- [ ] A\n- [ ] B\n")).ready
     rae = studio.core("rae").caller
     untold = replace(
-        rae,
-        actor=replace(rae.actor, principal=None),
-        origin=Origin(boot="b", doubt="orphan"),
+        rae, actor=replace(rae.actor, principal=None), origin=Origin(boot="b", doubt="orphan")
     )
     core = Core(studio.ports, untold)
     (warning,) = core.claims.start(first).warnings

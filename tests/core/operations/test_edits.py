@@ -166,8 +166,7 @@ def test_a_circle_through_finished_work_is_a_circle(studio, ada, ids):
 
 
 @pytest.mark.parametrize(
-    ("item", "parent"),
-    [("One", "One"), ("One", "A"), ("Two", "One"), ("C", "One"), ("Two", "A")],
+    ("item", "parent"), [("One", "One"), ("One", "A"), ("Two", "One"), ("C", "One"), ("Two", "A")]
 )
 def test_no_circle_comes_from_a_new_place(studio, ada, ids, item, parent):
     """Two waits for One, so neither it nor what needs it can be finished inside of One."""

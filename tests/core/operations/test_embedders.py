@@ -131,11 +131,7 @@ def test_what_was_trusted_before_is_not_trusted_with_it(
 
 
 def test_another_model_takes_the_place_of_the_one_before(
-    app: App,
-    ada: Core,
-    server: EmbeddingServer,
-    tree: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    app: App, ada: Core, server: EmbeddingServer, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its vectors alone count, and the others go when all texts have new ones and nobody used it for a while."""
     assert ada.embedding.advance() == 2

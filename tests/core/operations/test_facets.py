@@ -14,13 +14,7 @@ from counterpoint.core.operations.recording.facets import (
     attribute_object,
     labels_of,
 )
-from counterpoint.kernel.errors import (
-    Conflict,
-    GateClosed,
-    IllegalMove,
-    InvalidInput,
-    NotReady,
-)
+from counterpoint.kernel.errors import Conflict, GateClosed, IllegalMove, InvalidInput, NotReady
 
 
 def make(core, **parts):

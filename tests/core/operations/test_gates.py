@@ -273,9 +273,7 @@ def test_a_receipt_keeps_no_commitment_of_a_text_that_was_taken_away_meanwhile(s
         before = kept_as(view, "a private word")
     person, todo = studio.core("pat", kind="human"), [first.id]
     mine = meanwhile(
-        studio,
-        ada,
-        lambda: todo and person.erasing.of_row(Receipt, todo.pop(), reason="private"),
+        studio, ada, lambda: todo and person.erasing.of_row(Receipt, todo.pop(), reason="private")
     )
     (receipt,) = mine.gates.verify(check).receipts
     with studio.view() as view:

@@ -114,8 +114,7 @@ def test_a_part_in_which_work_has_begun_is_not_dropped_past_its_review(
     ada.tasks.finish(ids["A"], 1, DONE)
     for agent in (ada, bob):
         studio.refuses(
-            Forbidden,
-            lambda agent=agent: agent.items.edit(ids[dropped], Edit(status="cancelled")),
+            Forbidden, lambda agent=agent: agent.items.edit(ids[dropped], Edit(status="cancelled"))
         )
     maintainer = studio.core("bob", scopes=frozenset({"maintain"}))
     assert maintainer.items.edit(ids[dropped], Edit(status="cancelled")).status == "cancelled"
@@ -379,10 +378,7 @@ def test_the_mark_goes_along_when_an_item_below_is_moved_away(
     ada.items.edit(ids["One"], Edit(waive=("review",), reason="small"))
     ada.items.edit(ids["B"], Edit(parent=ids["Plan"]))
     studio.refuses(Forbidden, lambda: ada.claims.start(ids["B"]))
-    assert parts(studio, "loosened") == {
-        (ids["One"], "cn_agent_ada"),
-        (ids["B"], "cn_agent_ada"),
-    }
+    assert parts(studio, "loosened") == {(ids["One"], "cn_agent_ada"), (ids["B"], "cn_agent_ada")}
     assert bob.claims.start(ids["B"]).claim.token == 1
 
 

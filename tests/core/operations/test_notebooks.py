@@ -68,8 +68,7 @@ def test_a_mirror_of_files_is_written_behind_the_ledger(studio: Studio, ada: Cor
     ada.notebooks.write("project", "worker", "a.md", "", mirror, "data/demo")
     assert "data/demo/a.md" not in files
     studio.refuses(
-        PathOutside,
-        lambda: ada.notebooks.write("project", "worker", "c.md", "x", mirror, "../out"),
+        PathOutside, lambda: ada.notebooks.write("project", "worker", "c.md", "x", mirror, "../out")
     )
 
 

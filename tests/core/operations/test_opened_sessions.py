@@ -10,13 +10,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.sessions import Handoff, Session, SessionFilter, SessionOpening
-from counterpoint.kernel.errors import (
-    Conflict,
-    Forbidden,
-    InvalidInput,
-    NotFound,
-    SessionEnded,
-)
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, SessionEnded
 
 HOUR = 60
 PAUSE = Handover(
@@ -188,10 +182,7 @@ def test_a_history_is_what_happened_up_to_an_entry(studio, ada, bob, plan, work)
     bob.sessions.resume(work)
     bob.sessions.end(work, "completed", "all of it")
     found = ada.sessions.history(work)
-    assert [(one.type, one.message) for one in found.log] == [
-        ("decision", "x"),
-        ("error", "broke"),
-    ]
+    assert [(one.type, one.message) for one in found.log] == [("decision", "x"), ("error", "broke")]
     assert found.of("artifact")[0].path == "a.py"
     assert found.of("decision")[0].details == {"data": {"n": 1}}
     assert found.final == "all of it"

@@ -9,12 +9,7 @@ import pytest
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ReadyFilter, Report
 from counterpoint.core.model.work import Criterion, Item
-from counterpoint.kernel.errors import (
-    Conflict,
-    InvalidInput,
-    MalformedDocument,
-    NotFound,
-)
+from counterpoint.kernel.errors import Conflict, InvalidInput, MalformedDocument, NotFound
 from fakes.studio import Studio
 
 PLAN = """# Build it {#build}

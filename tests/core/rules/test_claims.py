@@ -7,13 +7,7 @@ from dataclasses import replace
 import pytest
 
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.rules.claims import (
-    Proof,
-    held_until,
-    holder_of,
-    other_claim,
-    prove,
-)
+from counterpoint.core.rules.claims import Proof, held_until, holder_of, other_claim, prove
 from counterpoint.kernel.clock import Timestamp
 
 CLAIM = Claim(

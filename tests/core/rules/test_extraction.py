@@ -75,8 +75,7 @@ def test_a_table_that_cannot_be_read_stays_as_it_is():
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"\x89PNG\r\n\x1a\n\0", b"%PDF-1.7 text", b"a\0b", b"caf\xe9", b"\xff\xfea"],
+    "content", [b"\x89PNG\r\n\x1a\n\0", b"%PDF-1.7 text", b"a\0b", b"caf\xe9", b"\xff\xfea"]
 )
 def test_what_is_not_text_is_refused(content):
     """NUL bytes, PDF, other encodings."""

@@ -13,10 +13,7 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.core.rules.claims import Dependence, dependence, principal_id_of
 
 ADA = Actor(
-    kind="agent",
-    name="ada",
-    session="ses_a",
-    principal=Principal(strength="connection", id="cn_a"),
+    kind="agent", name="ada", session="ses_a", principal=Principal(strength="connection", id="cn_a")
 )
 NOBODY = Actor(kind="agent", name="ada", session="ses_b")
 PERSON = Actor(kind="human", name="pat", principal=Principal(strength="person", id="pat"))

@@ -51,8 +51,7 @@ NAMES = {
         renames=(("-k2", 'ü\n"q'),),
     ),
     "a name looks like the shown form of another": Situation(
-        before="echo 1 > 'x\\xe9'; printf 2 > \"$(printf 'x\\351')\"",
-        task="echo 3 >> 'x\\xe9'",
+        before="echo 1 > 'x\\xe9'; printf 2 > \"$(printf 'x\\351')\"", task="echo 3 >> 'x\\xe9'"
     ),
     "both are there, and the other one changes": Situation(
         before="echo 1 > 'x\\xe9'; printf 2 > \"$(printf 'x\\351')\"",

@@ -11,8 +11,7 @@ from counterpoint.evidence.git.rules import Measured, decide, present
 PATHS = st.sampled_from(["a", "b", "c"])
 MARKS = st.sampled_from(["", "1", "2"])
 LINES = st.dictionaries(
-    PATHS,
-    st.builds(Line, kind=st.sampled_from(["added", "deleted", "modified"])),
+    PATHS, st.builds(Line, kind=st.sampled_from(["added", "deleted", "modified"]))
 )
 PAIRS = st.dictionaries(PATHS, st.builds(Rename, previous=PATHS))
 DIFFERENCES = st.builds(Difference, lines=LINES, renames=PAIRS)

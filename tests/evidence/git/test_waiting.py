@@ -97,9 +97,7 @@ def test_the_null_device_hides_a_file_and_keeps_nobody(repo: Repo) -> None:
     assert repo.evidence.snapshot(repo.root).method == "git"
 
 
-def test_a_pipe_in_the_place_of_the_index_keeps_no_ledger_from_being_looked_for(
-    repo: Repo,
-) -> None:
+def test_a_pipe_in_the_place_of_the_index_keeps_no_ledger_from_being_looked_for(repo: Repo) -> None:
     """It is refused as elsewhere."""
     _pipe(repo, ".git/index")
     repo.sh("mkdir .counterpoint; echo x > .counterpoint/ledger.db")

@@ -61,8 +61,4 @@ def test_to_send_texts_elsewhere_takes_trust() -> None:
     other = load_checking(WHOLE.replace("openai", "google"))
     assert loosened(said, "") != loosened(other, "")
     before = Modelling(day_limit=20_000_000)
-    assert models_loosened(before) == {
-        "providers": [],
-        "prices": [],
-        "limits": [20_000_000, 0],
-    }
+    assert models_loosened(before) == {"providers": [], "prices": [], "limits": [20_000_000, 0]}

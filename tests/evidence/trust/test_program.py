@@ -69,11 +69,7 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
 def test_a_program_signs_as_the_signer_of_its_account_does(ask: Ask, tmp_path: Path) -> None:
     """What it answers is what that remembers; nothing is made by looking."""
     signer = ask()
-    assert (signer.known_key(LEDGER), signer.last(LEDGER), signer.placed()) == (
-        None,
-        None,
-        {},
-    )
+    assert (signer.known_key(LEDGER), signer.last(LEDGER), signer.placed()) == (None, None, {})
     assert not (tmp_path / "counterpoint").exists()
     first = signer.sign_head(LEDGER, growth(3))
     made = signer.sign_head(LEDGER, growth(8, 3))

@@ -58,12 +58,7 @@ def test_what_was_signed_for_a_writer_is_remembered_by_every_process(tmp_path: P
     """Two that sign in turn know of each other; each writer and each ledger has a memory of its own."""
     one, two = opened(tmp_path), opened(tmp_path)
     assert said(one, entry(5), entry(6, "cn_2")) == [True, True]
-    assert said(two, entry(4), AGAIN, entry(5, text=b"two"), entry(8)) == [
-        False,
-        True,
-        False,
-        True,
-    ]
+    assert said(two, entry(4), AGAIN, entry(5, text=b"two"), entry(8)) == [False, True, False, True]
     assert said(one, entry(7), entry(8, text=b"two"), entry(7, "cn_2")) == [False, False, True]
     assert two.sign_ranges("led_two", ORIGIN, [entry(1)])[0] is not None
 

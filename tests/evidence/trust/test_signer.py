@@ -18,13 +18,7 @@ from counterpoint.core.ledger.note import VerifierKey
 from counterpoint.core.model.trust.heads import Growth
 from counterpoint.evidence.trust.folders import state_folder
 from counterpoint.evidence.trust.signer import FileSigner
-from counterpoint.kernel.errors import (
-    Forbidden,
-    ForkRefused,
-    SignerAway,
-    StaleVersion,
-    Unavailable,
-)
+from counterpoint.kernel.errors import Forbidden, ForkRefused, SignerAway, StaleVersion, Unavailable
 
 LEDGER = "led_one"
 ORIGIN = "counterpoint/demo"

@@ -7,12 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.kernel.starting.programs import (
-    find_program,
-    find_trees,
-    is_in_tree,
-    search_path,
-)
+from counterpoint.kernel.starting.programs import find_program, find_trees, is_in_tree, search_path
 
 
 @pytest.fixture

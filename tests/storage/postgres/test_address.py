@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.kernel.errors import (
-    InvalidInput,
-)
+from counterpoint.kernel.errors import InvalidInput
 from counterpoint.settings import is_address, masked
 from fakes.servers import connected
 

@@ -13,11 +13,7 @@ from counterpoint.core.model.rows import columns
 from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Item
 from counterpoint.dialects.colibri.nouns import Action
-from counterpoint.kernel.errors import (
-    StoreCorrupt,
-    StoreNewer,
-    StoreOlder,
-)
+from counterpoint.kernel.errors import StoreCorrupt, StoreNewer, StoreOlder
 from counterpoint.storage import statements
 from counterpoint.storage.postgres.store import is_made
 from counterpoint.storage.schema import Migration, migrations

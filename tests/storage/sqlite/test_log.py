@@ -32,9 +32,7 @@ def test_frames_are_counted_after_another_program_has_mended_the_index(tmp_path:
     connection.execute("CREATE TABLE t (x)").fetchall()
     index = Path(f"{place}-shm")
     with subprocess.Popen(
-        [sys.executable, "-I", "-c", MENDING, index],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        [sys.executable, "-I", "-c", MENDING, index], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == b"locked\n"

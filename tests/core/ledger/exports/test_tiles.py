@@ -15,12 +15,7 @@ def test_a_tree_of_70_000_entries_has_the_tiles_that_the_specification_counts():
     found: dict[int, list[int]] = {}
     for tile in tiles_of(70_000):
         found.setdefault(tile.level, []).append(tile.count)
-    assert found == {
-        ENTRIES: [*[256] * 273, 112],
-        0: [*[256] * 273, 112],
-        1: [256, 17],
-        2: [1],
-    }
+    assert found == {ENTRIES: [*[256] * 273, 112], 0: [*[256] * 273, 112], 1: [256, 17], 2: [1]}
 
 
 def test_a_tree_of_256_entries_has_a_full_tile_and_one_above():

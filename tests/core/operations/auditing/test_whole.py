@@ -9,10 +9,7 @@ import apsw
 import pytest
 
 from counterpoint.core.ledger.entry import RowImage
-from counterpoint.core.ledger.merkle import (
-    Frontier,
-    leaf_hash,
-)
+from counterpoint.core.ledger.merkle import Frontier, leaf_hash
 from counterpoint.core.model.filters import Note
 from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.journal import Record

@@ -63,9 +63,7 @@ def studio() -> Studio:
     return Studio()
 
 
-def test_processes_hold_a_limit_together_and_one_that_is_gone_holds_nothing(
-    studio: Studio,
-) -> None:
+def test_processes_hold_a_limit_together_and_one_that_is_gone_holds_nothing(studio: Studio) -> None:
     """What several questions of a process have reserved is one row, which ends with the last of them."""
     gone: set[str] = set()
     one, two = process(studio, "one", gone), process(studio, "two", gone)

@@ -19,13 +19,7 @@ from counterpoint.core.model.rows import Prose
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.unit import recording
 from counterpoint.core.rules.identity import unseen_caller
-from counterpoint.kernel.errors import (
-    Conflict,
-    Forbidden,
-    InvalidInput,
-    NotFound,
-    StaleVersion,
-)
+from counterpoint.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, StaleVersion
 from fakes.people import Person
 from fakes.studio import Studio
 

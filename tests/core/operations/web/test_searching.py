@@ -118,8 +118,7 @@ def test_who_fails_again_and_again_is_left_alone() -> None:
 def test_nobody_is_asked_beyond_what_it_may_cost() -> None:
     """Neither beyond the limit of the day, which searches and models share, nor beyond what the caller allows."""
     desk = Desk(
-        there=(searcher(price=DEAR),),
-        checking=Checking(models=Modelling(day_limit=2 * DEAR)),
+        there=(searcher(price=DEAR),), checking=Checking(models=Modelling(day_limit=2 * DEAR))
     )
     desk.studio.refuses(
         BudgetSpent, lambda: desk.core.searches.search(Search(query="a", limit_micros=DEAR - 1))
