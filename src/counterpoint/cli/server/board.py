@@ -43,4 +43,4 @@ def board_command(no_open: bool, db: str | None, project: str | None) -> None:
         return
     out.line(str(path))
     why = "" if no_open else "Nothing here opens a browser. "
-    out.aside(f"{why}Open this file in one within {admitted['seconds']} seconds.")
+    out.aside(f"{why}Open this file in a browser within {admitted['seconds']} seconds.")
