@@ -29,7 +29,7 @@ from counterpoint.core.ports.evidence import READING, CommandCancelled, Watch
 from counterpoint.evidence import paths
 from counterpoint.evidence.environment import for_command
 from counterpoint.evidence.git.opened import OpenTrees
-from counterpoint.evidence.mirrored import without_own
+from counterpoint.evidence.mirrored import without_ledger, without_own
 from counterpoint.kernel.clock import Clock
 from counterpoint.kernel.errors import NotFound
 from counterpoint.kernel.frozen import frozen
@@ -75,9 +75,9 @@ class LocalEvidence:
         top = paths.real_root(root)
         tree = self.trees.find(top, self._serving)
         if not isinstance(tree, str):
-            snapshot = tree.snapshot()
+            snapshot = without_ledger(tree.snapshot(), top, self.database)
             return replace(snapshot, warnings=(*self.remarks, *snapshot.warnings))
-        snapshot = hashes.snapshot(top)
+        snapshot = without_ledger(hashes.snapshot(top), top, self.database)
         reasons = (*self.remarks, *([tree] if tree else []))
         return replace(snapshot, warnings=(*reasons, *snapshot.warnings))
 
@@ -95,16 +95,15 @@ class LocalEvidence:
             return Comparison(start=start, end=start, warnings=(warning,))
         # Two states are comparable only if they were measured in the same way, also where git was
         # set up since.
-        state = self.database.parent if self.database else None
         tree = self.trees.find(top, self._serving)
         if start.method == "hash":
             compared = hashes.compare(top, start)
             if isinstance(tree, str) and tree:
                 # Said again although the start said it: whoever reads the outcome reads no start.
                 compared = replace(compared, warnings=(tree, *compared.warnings))
-            return without_own(compared, top, state)
+            return without_own(compared, top, self.database)
         if not isinstance(tree, str):
-            return without_own(tree.compare(start), top, state)
+            return without_own(tree.compare(start), top, self.database)
         reason = tree or "the repository is no longer there"
         return Comparison(
             start=start,
@@ -211,7 +210,7 @@ class LocalEvidence:
         """Have git pass over a file of the tree; nothing without a repository. Conflict."""
         from counterpoint.evidence.git import excluding
 
-        excluding.keep_out(root, path, self.environ)
+        excluding.keep_out(root, [path], self.environ)
 
     def branch(self, root: Path, name: str, base: str, limit: int) -> Branch:
         """Return a branch and its difference; NotFound, InvalidInput."""

@@ -43,6 +43,15 @@ class Untrusted(Exception):
         self.message, self.hint = message, hint
 
 
+IN_FOLDER: Final = (
+    *("checkpoints/*.note", "trusted/*/counterpoint.toml", "private/*/without-a-key"),
+    *("running/*.lock", "supervised/*/lock", "foundry/errors-*", "backups/ledger-*.db"),
+    *("reads/recording", "reads/anchored*", "reads/*.jsonl", "cursors"),
+    *("specs-*.json", "specs-*.lock", "roles-*.lock", ".restore-*/*"),
+)
+"""Patterns of what this program makes in the folder of a database under other names; a star is a part of one name."""
+
+
 def is_of_database(name: str, database: str) -> bool:
     """Return whether a name is that of a database or of a file of its own beside it, also of one that was put aside there."""
     name, database = name.casefold(), database.casefold()

@@ -207,6 +207,21 @@ def test_the_ledger_is_made_and_hidden_from_git(call, project):
     assert call("status", "--json").json["project"]["id"] == "harbour"
 
 
+def test_a_ledger_inside_the_repository_is_hidden_from_git_and_from_nobody_else(call, project):
+    """Once, by its own names alone."""
+    (project / "data").mkdir()
+    database = project / "data" / "t[1]"
+    for _ in range(2):
+        assert call("init", "--yes", "--db", str(database)).code == 0
+    listed = (project / ".git/info/exclude").read_text().splitlines()
+    assert listed.count(r"/data/t\[1]-wal") == 1
+    for name in ("t[1]-utils.py", "t1", "cursors", "checkpoints.py"):
+        (project / "data" / name).touch()
+    git(project, "add", "--all")
+    names = git(project, "ls-files", "data").split()
+    assert names == ["data/checkpoints.py", "data/cursors", "data/t1", "data/t[1]-utils.py"]
+
+
 def test_what_commands_write_without_a_server_is_signed_when_they_end(call, project, monkeypatch):
     """Nothing waits after `init`, and no entry stays unsigned for ever; a signer that could ask is left alone."""
     assert call("init", "--yes").code == 0

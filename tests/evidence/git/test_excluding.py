@@ -24,11 +24,11 @@ def test_a_marker_is_passed_over_in_every_tree_and_folder(repository: Path, tmp_
     listed.write_text("*.log")
     for folder in (tree, repository, below, below):
         (folder / MARKER).write_text("{}")
-        keep_out(folder, MARKER, os.environ)
+        keep_out(folder, [MARKER], os.environ)
     assert listed.read_text() == f"*.log\n/{MARKER}\n/app/{MARKER}\n"
     assert git(repository, "status", "--porcelain") == ""
     assert git(tree, "status", "--porcelain") == ""
-    keep_out(tmp_path, MARKER, os.environ)
+    keep_out(tmp_path, [MARKER], os.environ)
 
 
 def test_a_list_that_cannot_be_written_is_told(repository: Path, tmp_path: Path) -> None:
@@ -38,6 +38,6 @@ def test_a_list_that_cannot_be_written_is_told(repository: Path, tmp_path: Path)
     listed.unlink(missing_ok=True)
     listed.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(Conflict) as caught:
-        keep_out(repository, MARKER, os.environ)
+        keep_out(repository, [MARKER], os.environ)
     assert ".gitignore" in caught.value.hint
     assert not (tmp_path / "elsewhere").exists()

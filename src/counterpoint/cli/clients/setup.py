@@ -45,6 +45,8 @@ from counterpoint.cli.output import Output, output_for
 from counterpoint.cli.phrases import HOW_APART
 from counterpoint.dialects.registry import names as dialects
 from counterpoint.dialects.registry import surface as surface_of
+from counterpoint.evidence.git.excluding import keep_out
+from counterpoint.evidence.mirrored import ledger_patterns
 from counterpoint.evidence.places import check_state, open_folder
 from counterpoint.evidence.running.configuration import NAME, TABLE, read_checking
 from counterpoint.kernel.canonical import Json
@@ -441,6 +443,11 @@ def _open_ledger(app: App, out: Output, checks: list[Change]) -> bool:
         app.close()
     state = "The ledger is there already" if had else "Made the ledger"
     out.line(f"{state}: {app.place}, project {name}.")
+    if not app.is_remote and (patterns := ledger_patterns(app.places.tree, app.database)):
+        try:
+            keep_out(app.places.tree, patterns, app.environ)
+        except Conflict as fault:
+            out.aside(f"{fault.message}. {fault.hint}")
     if app.is_remote:
         # An address may hold a password, and what clients read is often committed.
         out.line("Its address is not written: give agents COUNTERPOINT_DB in their environment.")
