@@ -155,7 +155,6 @@ def test_backlog_is_read_from_every_folder(bring: Any, agent: Core) -> None:
 
 
 def test_vibe_kanban_is_read_from_its_database(bring: Any, agent: Core) -> None:
-    """Ids that are bytes are told as UUIDs."""
     (source,) = bring("vibe-kanban")
     assert source["title"] == "demo (vibe-kanban)"
     assert one(agent, "7932090a-b611-4f06-9d09-64d83bf7014f")[:2] == ("Draw the hull", "done")
@@ -223,7 +222,6 @@ def test_beads_come_from_lines_and_database_alike(
 
 
 def test_github_issues_keep_their_numbers(bring: Any, agent: Core) -> None:
-    """Sub-issues, what blocks, why it was closed; found by number too."""
     (source,) = bring("github")
     assert source["title"] == "ann/harbour (GitHub)"
     assert one(agent, "ann/harbour#2")[1:3] == ("done", "Build the hull")
@@ -277,7 +275,6 @@ def test_markdown_of_any_form_is_a_check_list(bring: Any, agent: Core) -> None:
 
 
 def test_an_item_is_found_by_its_old_id(call: Any, bring: Any) -> None:
-    """By `show`, and by `find` through the record of where it came from."""
     bring("beads")
     shown = call("show", "bd-a1b2.1", "--json").json
     assert json.dumps(shown).count("Buy oak")
@@ -285,7 +282,6 @@ def test_an_item_is_found_by_its_old_id(call: Any, bring: Any) -> None:
 
 
 def test_people_are_told_what_was_left(call: Any, ledger: Path, agent: Core) -> None:
-    """In lines that say what, by both names."""
     source = laid(ledger, "github/issues.json")
     assert call("import", "github", str(source)).code == 0
     hull = item_of(agent, "#1").id

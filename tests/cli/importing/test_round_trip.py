@@ -105,7 +105,6 @@ def test_json_comes_back_equal_in_a_fresh_ledger(plan: Draft) -> None:
 @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
 @given(plan=drafts())
 def test_markdown_comes_back_as_a_plan(plan: Draft) -> None:
-    """All of it but who does it and states beside open, done and cancelled."""
     with closing(Studio()) as first, closing(Studio()) as second:
         here, there = first.core("ada"), second.core("ada")
         work = exported(here, here.plans.create(plan).root.id)

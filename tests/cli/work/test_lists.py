@@ -310,3 +310,21 @@ def test_a_project_whose_work_is_done_says_so(call, place):
     assert call("next").out == ended
     assert ended in call("status").out
     assert call("status").out.startswith("harbour: 2 of 2 tasks done\n")
+
+
+@pytest.mark.parametrize("plan", ["## A\n- [ ] a\n## B\n- [ ] b", "- [ ] A\n- [ ] B\n  - after: A"])
+def test_what_waits_for_something_cancelled_says_the_way_out(call, ledger, plan):
+    (ledger / "PLAN.md").write_text(f"# P\n{plan}\n")
+    call("plan", "PLAN.md")
+    waiting = "harbour-12" if "##" in plan else "harbour-10"
+    way = (
+        "reopen it with `counterpoint reopen harbour-9`, or let nothing come after it with"
+        " `counterpoint edit harbour-10 --not-after harbour-9`"
+    )
+    cancelled = call("edit", "harbour-9", "--status", "cancelled", "--reason", "not now")
+    assert f"harbour-10 waits for harbour-9: {way}." in cancelled.err
+    reasons = [why for held in call("next", "--json").json["waiting"] for why in held["why"]]
+    assert any(f"waits for harbour-9 (cancelled; {way}): A" in why for why in reasons)
+    assert way in call("start", waiting).err
+    assert call("edit", "harbour-10", "--not-after", "harbour-9").code == 0
+    assert waiting in call("next").out

@@ -100,7 +100,6 @@ def test_what_is_written_is_read_back_as_it_was(draft):
 @example(text="# T\n- verify: \0|")
 @example(text="# T\n" + "".join(" " * n + "- [ ] x\n" for n in range(900)))
 def test_no_text_breaks_the_reader(text):
-    """It is a plan, or each line at fault is named."""
     try:
         load(text)
     except MalformedDocument as fault:
@@ -111,7 +110,6 @@ def test_no_text_breaks_the_reader(text):
 
 @given(lines=st.lists(st.sampled_from([*HOSTILE, "# T", "### deep", "- priority: x"]), max_size=8))
 def test_no_mixture_of_structure_breaks_the_reader(lines):
-    """What loads once loads again from its own dump."""
     try:
         draft = load("\n".join(["# Title", *lines]))
     except MalformedDocument:
@@ -170,7 +168,6 @@ def test_a_plan_is_read_with_all_its_parts():
     ],
 )
 def test_each_line_that_cannot_be_read_is_named(text, line, words):
-    """With its number, and what to do where that helps."""
     if not words:
         assert load(text).checks == (("#",),)
         return
@@ -191,7 +188,6 @@ def test_a_name_may_have_any_script(name):
 
 
 def test_a_name_holds_no_control_character():
-    """As a title does not."""
     with pytest.raises(MalformedDocument):
         load("# T\n- [ ] a {#a\x07b}\n")
 
@@ -231,7 +227,6 @@ def test_a_task_in_a_table_is_at_fault(row):
     ],
 )
 def test_what_looks_like_an_attribute_or_a_task_is_told(text, line, words):
-    """Within a title, in a line at the margin, behind a sign; it stays text."""
     remarks = load(f"# T\n- [ ] a\n{text}\n").remarks
     if not words:
         assert not remarks
@@ -240,19 +235,16 @@ def test_what_looks_like_an_attribute_or_a_task_is_told(text, line, words):
 
 
 def test_an_empty_command_is_named():
-    """Quotes around nothing are an argument; nothing at all is not a command."""
     assert attributes.command_of("") == ((), "the command is empty")
     assert attributes.command_of("''") == (("",), "")
 
 
 @pytest.mark.parametrize("command", ["grep '|' a", 'bash -c "a && b"', "x '>' y", "a ';' b"])
 def test_a_quoted_sign_needs_no_shell(command):
-    """It is an argument like any other."""
     assert attributes.command_of(command)[1] == ""
 
 
 def test_a_bullet_with_a_colon_is_text_unless_it_looks_like_an_attribute():
-    """`note:` is nobody's misspelling."""
     body = f"- note: words\n- see: there\n- {500 * 'x'}: y"
     assert load(f"# T\n{body}").body == body
 
@@ -297,7 +289,6 @@ def test_what_means_an_attribute_is_read_as_it(line, attribute, value, before):
     ("word", "meant"), [("tests", "verify"), ("blocks", "after"), ("reviewer", "review"), ("depend of", "after")]
 )  # fmt: skip
 def test_what_may_mean_an_attribute_is_refused_with_the_one_that_is_near(word, meant):
-    """All of them are named, and how the line would be text."""
     with pytest.raises(MalformedDocument) as caught:
         load(f"# T\n- [ ] A\n  - {word}: x\n")
     assert (
@@ -360,14 +351,12 @@ def test_a_word_that_is_no_attribute_where_attributes_stand_is_told_of():
     ],
 )
 def test_no_task_vanishes(text, line, words):
-    """Whatever its mark is, and wherever it stands."""
     faults = outline.read(f"# T\n{text}\n").faults
     assert [number for number, _ in faults] == [line]
     assert words in faults[0][1]
 
 
 def test_a_fence_or_comment_that_never_ends_is_at_fault_with_all_that_it_holds():
-    """The line where it begins, and each that looks like a task or a heading."""
     for opening, what in (("```", "fence"), ("~~~~", "fence"), ("<!--", "comment")):
         faults = outline.read(f"# T\n- [ ] a\n\n{opening}\n- [ ] b\n## C\n").faults
         assert [line for line, _ in faults] == [4, 5, 6]
@@ -375,7 +364,6 @@ def test_a_fence_or_comment_that_never_ends_is_at_fault_with_all_that_it_holds()
 
 
 def test_comments_are_seen_by_nobody():
-    """Over any number of lines, at the margin, below a task and within a line."""
     draft = load(
         "# T\n<!-- ## No -->\n- [ ] one <!-- not me -->\n  <!--\n\n  - [ ] example\n  -->\n  - areas: src\n<!--\n- [ ] two\n"
         "-->\n- [ ] last\n"
@@ -393,7 +381,6 @@ def test_examples_in_fences_are_text():
 
 
 def test_a_title_that_is_too_long_is_cut_and_stands_whole_in_the_description():
-    """Of a task, a heading and the plan; its name is still known."""
     words = f"{'word ' * 140}end"
     draft = load(f"# T\n## A\n- [ ] {words} {{#a}}\n  More.\n- [ ] b\n  - after: a\n")
     task = draft.children[0].children[0]
@@ -403,7 +390,6 @@ def test_a_title_that_is_too_long_is_cut_and_stands_whole_in_the_description():
 
 
 def test_a_quotation_and_a_box_in_a_heading_are_told_of():
-    """They are text, as Markdown shows them."""
     draft = load("# T\n> - [ ] a\n> - [ ] b\n\n## [ ] C\n- [ ] d\n")
     assert [remark.split(":")[0] for remark in draft.remarks] == ["lines 2–3", "line 5"]
 
@@ -416,7 +402,6 @@ def test_a_quotation_and_a_box_in_a_heading_are_told_of():
 )  # fmt: skip
 @example(pieces=["# x", "  - accept:", "      - [ ] s"])
 def test_every_line_that_looks_like_a_task_is_a_task_a_fault_or_told_of(pieces):
-    """In any mixture, read strictly and with patience."""
     text = "\n".join(["# Title", *pieces])
     document = parse_markdown(text)
     asked = [line.number for line in document.lines if line.is_box or line.is_like_task]
@@ -439,7 +424,6 @@ def test_every_line_that_looks_like_a_task_is_a_task_a_fault_or_told_of(pieces):
 
 @given(text=st.text(max_size=200))
 def test_a_document_of_somebody_else_is_read_whatever_it_is(text):
-    """With patience only front matter is refused."""
     found = outline.read(text, title="Other")
     assert (found.draft is None) == bool(found.faults)
     assert not found.faults or text.lstrip("\ufeff").startswith("---")
@@ -471,28 +455,24 @@ def test_headings_of_one_level_stand_side_by_side(headings: str, nested: str):
 
 
 def test_an_attribute_belongs_to_what_it_is_indented_below():
-    """Beside a sub-task it is the task's, at the margin it is the heading's."""
     draft = load("# T\n- [ ] A\n  - [ ] B\n  - labels: x\n- labels: y\n")
     assert (draft.labels, draft.children[0].labels) == (("y",), ("x",))
     assert draft.children[0].children[0].labels == ()
 
 
 def test_between_fences_all_is_text():
-    """Whatever stands in a block of code is no structure."""
     draft = load("# T\n```\n# no heading\n- [ ] no task\n```\n- [ ] task")
     assert draft.body == "```\n# no heading\n- [ ] no task\n```"
     assert [child.title for child in draft.children] == ["task"]
 
 
 def test_tasks_are_written_before_phases():
-    """Behind a phase's heading they would belong to the phase."""
     late = Draft(kind="task", title="late")
     draft = Draft(kind="plan", title="T", children=(Draft(kind="phase", title="P"), late))
     assert [child.title for child in load(dump(draft)).children] == ["late", "P"]
 
 
 def test_a_dump_is_what_a_person_would_write():
-    """No noise: only what differs from the usual is said."""
     draft = load("# T\n\n- [ ] A\n  - priority: 2\n")
     assert re.sub(r"\n+", "\n", dump(draft)) == "# T\n- [ ] A\n"
 
@@ -582,7 +562,6 @@ def test_what_was_surely_meant_as_a_task_is_at_fault_with_its_form(line, form):
 
 
 def test_a_part_without_a_task_is_told_of():
-    """Lists of another form are text, which a reader would not expect."""
     text = "# Plan\n## Steps\n- phase: yes\n1. Do this\n- Do that\n## More\n- [ ] a\n"
     (remark,) = load(text).remarks
     assert remark.startswith(
@@ -616,13 +595,11 @@ def test_what_only_a_shell_understands_is_refused_with_the_right_form(command, w
 
 @pytest.mark.parametrize("area", ["/etc", "../x", "src/../../x", "~/x"])
 def test_an_area_lies_in_the_project(area):
-    """Nothing that is measured lies elsewhere."""
     with pytest.raises(MalformedDocument, match=r"line 3: the area .* leads out"):
         load(f"# T\n- [ ] a\n  - areas: src, {area}\n")
 
 
 def test_a_title_has_no_control_characters():
-    """As no other text of a plan's has."""
     with pytest.raises(MalformedDocument, match=r"line 2: the character U\+0000"):
         load("# T\n- [ ] a\0b\n")
 
@@ -648,19 +625,16 @@ def test_what_may_mean_an_attribute_below_other_words_is_told_or_refused(
 
 
 def test_a_word_that_is_longer_than_any_attribute_is_near_to_none():
-    """However alike it is."""
     assert load(f"# T\n- [ ] a\n  - {'priority' * 5}: 1\n").children[0].priority == 2
 
 
 @pytest.mark.parametrize("front", ["---\ntitle: T\npriority:\n---\n", "# T\n- priority:\n"])
 def test_an_attribute_without_a_value_is_refused(front: str) -> None:
-    """In front matter as in a list."""
     (fault,) = outline.read(f"{front}- [ ] a\n").faults
     assert fault[1] == "'priority' has no value"
 
 
 def test_a_comment_within_a_paragraph_ends_in_it():
-    """In whatever line of it; else it is at fault where it begins."""
     assert load("# T\nA <!-- b\nmore\nc --> d\n- [ ] a\n").body == "A <!-- b\nmore\nc --> d"
     for behind in ("- [ ] a\n", ""):
         ((line, problem),) = outline.read(f"# T\nA <!-- b\nmore\n{behind}").faults
@@ -668,7 +642,6 @@ def test_a_comment_within_a_paragraph_ends_in_it():
 
 
 def test_tasks_without_a_title_above_them_are_no_plan():
-    """The right form is told, and no part is made."""
     found = outline.read("- [] y\n")
     assert found.faults == [(1, "a task is written `- [ ] y`")]
     assert found.draft is None

@@ -36,7 +36,6 @@ TREE = {
 
 
 def test_a_tree_becomes_items_in_one_entry(ada: Agent) -> None:
-    """Kinds follow from the place; every word of a node arrives."""
     before = ada.ledger_size
     made = ada.does("plan", tree=TREE)
     kinds = {item["title"]: item["kind"] for item in made["items"]}
@@ -63,7 +62,6 @@ def test_a_tree_becomes_items_in_one_entry(ada: Agent) -> None:
 
 
 def test_markdown_and_back(ada: Agent) -> None:
-    """What was made can be read as the plan that makes it."""
     made = ada.does("plan", markdown="# P\n## One\n- [ ] A\n  - priority: 0\n- [x] B\n")
     text = ada.does("show", id=made["root"], include=["markdown"])["markdown"]
     assert "- [ ] A" in text
@@ -71,7 +69,6 @@ def test_markdown_and_back(ada: Agent) -> None:
 
 
 def test_a_template_is_filled(ada: Agent) -> None:
-    """Variables of the template; a wrong one is named."""
     refusal = ada.is_refused("plan", template="bugfix", variables={"colour": "red"})
     assert "colour" in refusal["message"]
     needed = [
@@ -97,7 +94,6 @@ def test_a_template_in_yaml_is_filled_like_one_in_markdown(ada: Agent) -> None:
 
 
 def test_a_dry_run_writes_nothing(ada: Agent) -> None:
-    """What would be made, in order, and nothing is."""
     before = ada.ledger_size
     answer = ada.does("plan", tree=TREE, dry_run=True)
     assert (answer["dry_run"], answer["count"]) == (True, 6)
@@ -107,14 +103,12 @@ def test_a_dry_run_writes_nothing(ada: Agent) -> None:
 
 
 def test_work_is_put_below_an_item(ada: Agent, plan: Plan) -> None:
-    """A tree can extend another one."""
     made = ada.does("plan", tree={"title": "More", "kind": "task"}, parent=plan["Build"])
     shown = ada.does("show", id=made["root"])
     assert (shown["parent"], shown["root"]) == (plan["Build"], plan["Launch"])
 
 
 def test_a_large_plan_answers_a_page(ada: Agent) -> None:
-    """The counts, the first ids, and how to see the rest."""
     tasks = "".join(f"- [ ] Task {number}\n" for number in range(400))
     reply = ada.call("plan", {"markdown": f"# Large\n{tasks}"})
     assert len(reply.text.encode()) <= 10_000
@@ -136,7 +130,6 @@ def test_a_large_plan_answers_a_page(ada: Agent) -> None:
     ],
 )
 def test_exactly_one_source_is_needed(ada: Agent, arguments: dict[str, Any]) -> None:
-    """None or two of them are refused, and variables belong to a template."""
     assert ada.is_refused("plan", **arguments)["error"] == "invalid_input"
 
 
@@ -178,19 +171,16 @@ def test_a_plan_that_cannot_be_is_refused(
     ],
 )
 def test_faults_of_a_tree_name_their_places(ada: Agent, tree: Any, words: str) -> None:
-    """Where in the tree, what is wrong, and the nearest word."""
     refusal = ada.is_refused("plan", tree=tree)
     assert refusal["kind"] == "invalid"
     assert words in refusal["message"]
 
 
 def test_a_parent_that_is_not_there_is_refused(ada: Agent) -> None:
-    """Nothing is made beside it instead."""
     assert ada.is_refused("plan", markdown="# A\n", parent="demo-99")["error"] == "invalid_input"
 
 
 def test_an_unknown_template_names_those_there_are(ada: Agent) -> None:
-    """The hint lists them."""
     refusal = ada.is_refused("plan", template="epic")
     assert refusal["error"] == "not_found"
     assert "bug-fix-short" in refusal["hint"]
@@ -198,7 +188,6 @@ def test_an_unknown_template_names_those_there_are(ada: Agent) -> None:
 
 @pytest.mark.parametrize("name", ["../secret", "a/b", "A", ".."])
 def test_a_template_name_is_no_path(ada: Agent, name: str) -> None:
-    """Nothing outside the shelf can be read."""
     assert ada.is_refused("plan", template=name)["kind"] == "invalid"
 
 

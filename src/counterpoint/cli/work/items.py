@@ -17,6 +17,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit
 from counterpoint.core.model.work import DEFAULT_PRIORITY, PRIORITIES, Kind
 from counterpoint.core.rules.planning.attributes import command_line, command_of
+from counterpoint.core.rules.readiness import way_past
 from counterpoint.dialects.lacking import said_of_lacking
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
@@ -217,7 +218,11 @@ def edit_command(context: CommandContext, *, name: str, key: str, **given_: Any)
         return {"item": present_briefly(core.items.edit(item, edit))}
 
     answer = once(core, key, {"edit": item, "all": repr(edit)}, change)
-    context.out.result(answer, status_line(core.items.get(item)))
+    after = core.items.get(item)
+    context.out.result(answer, status_line(after))
+    waiting = core.overview.facets(item).needed_by if after.category == "dropped" else ()
+    for waiter in [id_ for id_ in waiting if core.items.get(id_).category == "open"]:
+        context.out.aside(f"{waiter} waits for {item}: {way_past(item, waiter)}.", style="yellow")
     warn(context, edit.checks or ())
 
 

@@ -26,7 +26,7 @@ from counterpoint.cli.present import (
 )
 from counterpoint.cli.work.asking import named_filter, searchable_kinds, tree_top
 from counterpoint.cli.work.names import ASSIGNEE, ITEM, LABEL, STATUS
-from counterpoint.cli.work.status import show_state
+from counterpoint.cli.work.status import show_state, waiting_mark
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import ReadyItem
 from counterpoint.core.model.filters import ItemFilter, ReadyFilter
@@ -176,11 +176,7 @@ def _line(item: Item, depth: int = 0) -> tuple[str, ...]:
 
 
 def _title(item: Item) -> str:
-    return f"{one_line(item.title)} [waits]" if _waits(item) else one_line(item.title)
-
-
-def _waits(item: Item) -> bool:
-    return item.category == "open" and item.blockers > 0
+    return f"{one_line(item.title)}{waiting_mark(item)}"
 
 
 def _cursor(items: list[Item], more: bool) -> str | None:

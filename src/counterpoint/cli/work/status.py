@@ -202,7 +202,7 @@ def _print_open(out: Output, core: Core, state: State) -> None:
     """Print the first lines of the tree of open work."""
     lines = core.overview.tree(UNCLOSED, limit=_LINES)
     rows = [
-        (item.id, item.status, f"{'  ' * depth}{one_line(item.title)}{_after(item)}")
+        (item.id, item.status, f"{'  ' * depth}{one_line(item.title)}{waiting_mark(item)}")
         for depth, item in lines
     ]
     _section(out, "Open work", ("id", "status", "title"), rows, nothing_open(state.counts))
@@ -211,7 +211,8 @@ def _print_open(out: Output, core: Core, state: State) -> None:
         out.line(f"and {more:,} more: `counterpoint list`")
 
 
-def _after(item: Item) -> str:
+def waiting_mark(item: Item) -> str:
+    """Return what stands behind the title of open work that something is in the way of."""
     return " [waits]" if item.category == "open" and item.blockers > 0 else ""
 
 

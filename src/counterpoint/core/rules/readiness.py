@@ -122,8 +122,14 @@ def obstacle_text(obstacle: Obstacle, item: Item) -> str:
     elif obstacle.kind == "parked":
         text = f"it is in the {thing.status}"
     else:
-        text = f"waits for {thing.id} ({thing.status}): {thing.title}"
+        way_on = f"; {way_past(thing.id, obstacle.item.id)}" if thing.category == "dropped" else ""
+        text = f"waits for {thing.id} ({thing.status}{way_on}): {thing.title}"
     return text if obstacle.item.id == item.id else f"{obstacle.item.id} {text}"
+
+
+def way_past(needed: str, waiting: str) -> str:
+    """Return what a person decides about an item that was given up, and that another waits for."""
+    return f"reopen it with `counterpoint reopen {needed}`, or let nothing come after it with `counterpoint edit {waiting} --not-after {needed}`"
 
 
 def _state_reasons(item: Item, around: Surroundings, session: str, now: Timestamp) -> Sequence[str]:

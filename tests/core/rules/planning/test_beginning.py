@@ -19,7 +19,6 @@ PLANS = {
 
 @pytest.mark.parametrize("text", PLANS.values(), ids=PLANS)
 def test_a_look_says_what_making_it_says(text: str, workshop: Workshop) -> None:
-    """The same titles, in the same order."""
     core = workshop.agent("ada").core
     draft = core.plans.read(text)
     planned, _ = core.plans.look(draft)
@@ -29,7 +28,6 @@ def test_a_look_says_what_making_it_says(text: str, workshop: Workshop) -> None:
 
 
 def test_what_lies_outside_counts_as_open_unless_it_is_done(workshop: Workshop) -> None:
-    """A plan may wait for what the ledger has already."""
     core = workshop.agent("ada").core
     first = core.plans.create(core.plans.read("# P\n- [ ] a\n")).items[1].id
     planned, _ = core.plans.look(core.plans.read(f"# Q\n- [ ] b\n  - after: {first}\n"))

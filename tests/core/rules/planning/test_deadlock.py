@@ -44,12 +44,10 @@ def test_a_phase_that_waits_for_an_empty_one_is_told():
     ],
 )
 def test_what_ends_by_word_or_has_ended_is_no_deadlock(free):
-    """Somebody says it, or said it already."""
     assert judged(free, phase("Build", TASK)) == ()
 
 
 def test_what_was_given_up_outside_is_told():
-    """It never ends, unless somebody opens it again."""
     child = Draft(kind="task", title="u")
     needy = Draft(kind="task", title="t", needs=("p-1",), children=(child,))
     (said,) = judged(needy, dropped={"p-1": "cancelled"})
@@ -61,7 +59,6 @@ def test_what_was_given_up_outside_is_told():
 
 
 def test_gates_that_nobody_opens_are_told():
-    """Where reviews ask for a person, and no person has a key."""
     (said,) = judged(Draft(kind="task", title="t", approval=True), TASK, needs_person=True)
     assert "nobody opens the gates of the task 't'" in said
     assert judged(TASK, needs_person=True) == ()

@@ -7,5 +7,4 @@ from counterpoint.core.rules.planning.ending import list_disturbed_items
 
 
 def test_what_hangs_on_an_item_disturbs_no_end() -> None:
-    """Words, labels and records are anybody's while a tree is being closed."""
     assert list_disturbed_items(None, Label(project="demo", item="demo-1", name="red")) == ()

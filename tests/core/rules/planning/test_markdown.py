@@ -41,7 +41,6 @@ def like_tasks(text):
 
 @given(text=st.text(max_size=200))
 def test_no_text_breaks_it_and_no_line_is_lost(text):
-    """Each has its number, whatever letters it has."""
     lines = parse_markdown(text).lines
     assert [line.number for line in lines] == list(range(1, len(lines) + 1))
     assert len(lines) == len(split_lines(text.removeprefix("\ufeff")))
@@ -76,7 +75,6 @@ def test_what_has_a_box_is_a_box_or_looks_like_a_task_unless_nobody_sees_it(piec
     ],
 )
 def test_a_box_begins_a_list_item(text, boxes):
-    """With any character in it, and any white space around it."""
     assert boxes_of(text) == boxes
 
 
@@ -115,7 +113,6 @@ def test_what_only_looks_like_a_task_is_told_apart(text, numbers):
 
 
 def test_a_task_is_read_from_what_looks_like_one():
-    """Its mark and its title."""
     assert task_in("  -[x] a b") == ("x", "a b")
     assert task_in("• ☑ a") == ("x", "a")
     assert task_in("[ ] a") == ("", "a")
@@ -145,12 +142,10 @@ def test_headings_have_both_forms():
     ],
 )
 def test_what_never_ends_is_told_with_its_first_line(text, unfinished):
-    """Also what ends with the list item that holds it."""
     assert [(one.line, one.what) for one in parse_markdown(text).unfinished] == unfinished
 
 
 def test_each_line_is_of_a_kind():
-    """And what stands behind a comment is text."""
     text = "a\n\n    b\n\n> c\n\n<!-- d --> e\n***\n<div>\n\n- f\n  ```\n  g\n  ```"
     assert kinds_of(text) == [
         "text", "blank", "code", "blank", "quote", "blank", "text", "rule", "html", "blank", "item", "fence", "fence", "fence",
@@ -192,11 +187,9 @@ def test_lists_that_lie_too_deep_are_text_that_looks_like_tasks():
     ],
 )
 def test_comments_within_a_line_are_taken_out(text, seen, is_open):
-    """But not between back-ticks, nor behind a backslash."""
     assert without_comments(text) == (seen, is_open)
 
 
 @given(text=st.text(st.sampled_from("<!->`\\ a")))
 def test_a_text_without_comments_is_read_back(text):
-    """However many backslashes it has."""
     assert without_comments(escape_comments(text)) == (text, False)

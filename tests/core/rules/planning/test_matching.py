@@ -65,7 +65,6 @@ def matches_of(case: Case) -> Matches:
     ],
 )  # fmt: skip
 def test_lines_mean_items_by_name_title_number_and_place(case: Case) -> None:
-    """In this order, and never where two could be meant."""
     matches = matches_of(case)
     assert matches.ids == {0: "p", **case.ids}
     assert matches.unsure_places == {*case.unsure_places}
