@@ -28,7 +28,6 @@ LINES = [
     ("claim '#4'", "start '#4'"),
     ("review 4", "approve 4"),
     ("assign 4 rae", "edit 4 --assignee rae"),
-    ("board", "top"),
     ("undo 4", "reopen 4"),
     ("done m2-3", "finish m2-3 --summary TEXT"),
     ("task 4", "show 4"),

@@ -41,6 +41,7 @@ _EDIT: Final = Translation("edit {id}")
 _STATUS: Final = Translation("status")
 _LOG: Final = Translation("log")
 _WATCH: Final = Translation("top", "status")
+_BOARD: Final = Translation("board", "top")
 _DEPEND: Final = Translation("edit {id} --after {other}")
 _ASSIGN: Final = Translation("edit {id} --assignee {text}")
 _LABEL: Final = Translation("edit {id} --add-label {text}")
@@ -90,11 +91,10 @@ FOREIGN_COMMANDS: Final[Mapping[str, Translation]] = {
     "merge": Translation("approve {id}"),
     "assign": _ASSIGN,
     "unassign": Translation("edit {id} --assignee ''"),
-    "board": _WATCH,
-    "dashboard": _WATCH,
-    "browser": _WATCH,
-    "ui": _WATCH,
-    "web": _WATCH,
+    "dashboard": _BOARD,
+    "browser": _BOARD,
+    "ui": _BOARD,
+    "web": _BOARD,
     "undo": Translation("reopen {id}", "log"),
     "revert": Translation("reopen {id}", "log"),
     "rollback": Translation("reopen {id}", "log"),

@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,6 +48,8 @@ def refuse_tracked(database: Path, environ: Mapping[str, str]) -> None:
     if not tracked:
         return
     # Looked up only for a refusal.
+    import shlex
+
     from counterpoint.evidence.trust.known import is_own
 
     names = sorted({name.partition("/")[0] for name in tracked})
