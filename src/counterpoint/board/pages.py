@@ -34,10 +34,10 @@ class SiteFacts:
 
 @dataclass(kw_only=True)
 class Answer:
-    """One request on its way to a page. rest: what of the path is behind the page's name."""
+    """One request on its way to a page. subpath: what of the path is behind the page's name."""
 
     core: Core
-    rest: str
+    subpath: str
     query: Mapping[str, str]
     read_changes: ReadChanges
     facts: SiteFacts
@@ -64,10 +64,10 @@ class Answer:
 
     def item(self) -> Item:
         """Return the item that the path names; NotFound."""
-        item = self.core.items.named(self.rest) if self.rest else None
+        item = self.core.items.named(self.subpath) if self.subpath else None
         if item is None:
             raise NotFound(
-                f"there is no item {self.rest[:60]!r}",
+                f"there is no item {self.subpath[:60]!r}",
                 hint="The board shows those that there are: /board",
             )
         return item
@@ -115,15 +115,17 @@ def read_review(answer: Answer) -> dict[str, Any]:
     """Return the queue of reviews, and what one of them is of."""
     queue = _queue(answer.core)
     approvals = answer.core.awaiting.approvals()
-    if not answer.rest:
+    if not answer.subpath:
         return {"queue": queue, "approvals": approvals, "item": None}
     item = answer.item()
     ids = [waiting.item.id for waiting in queue] + [held_back.id for held_back in approvals]
-    place = ids.index(item.id) + 1 if item.id in ids else 0
+    position = ids.index(item.id) + 1 if item.id in ids else 0
     return {
         "queue": queue,
         "approvals": approvals,
-        "following": ids[place % len(ids)] if ids and ids[place % len(ids)] != item.id else "",
+        "following": ids[position % len(ids)]
+        if ids and ids[position % len(ids)] != item.id
+        else "",
         **_read_whole(answer, item),
         **_read_diff(answer, item),
     }

@@ -125,35 +125,35 @@ class Site:
         await response(scope, receive, _with_headers(send))
 
     async def _answer(self, request: Request) -> Response:
-        name, _, rest = request.url.path.removeprefix("/").partition("/")
+        name, _, subpath = request.url.path.removeprefix("/").partition("/")
         if name in {"login", "logout", "static", "acts"} or name in PAGES:
             request.scope[PAGE] = f"/{name}"
         if name == "static":
-            return self._static(request, rest)
-        if name == "login" and not rest:
+            return self._static(request, subpath)
+        if name == "login" and not subpath:
             return await self._login(request)
         sitting = self.sittings.find(request.cookies.get(self.cookie, ""))
         if sitting is None:
             return self._message(403, "You are not logged in here", _COMMAND)
-        return await self._serve(request, sitting, name, rest)
+        return await self._serve(request, sitting, name, subpath)
 
-    async def _serve(self, request: Request, sitting: Sitting, name: str, rest: str) -> Response:
+    async def _serve(self, request: Request, sitting: Sitting, name: str, subpath: str) -> Response:
         """Answer whoever is logged in."""
-        if name == "logout" and not rest:
+        if name == "logout" and not subpath:
             return await self._logout(request, sitting)
         if name == "acts":
-            return await self._act(request, sitting, rest)
+            return await self._act(request, sitting, subpath)
         if name not in PAGES:
             return self._message(404, "There is no such page", _FIRST_PAGE)
         if request.method not in {"GET", "HEAD"}:
             return _not_allowed("GET, HEAD")
-        return await self._workers.run(lambda: self._page(name, rest, request, sitting))
+        return await self._workers.run(lambda: self._page(name, subpath, request, sitting))
 
-    def _page(self, name: str, rest: str, request: Request, sitting: Sitting) -> Response:
+    def _page(self, name: str, subpath: str, request: Request, sitting: Sitting) -> Response:
         page, core = PAGES[name], self._open(sitting)
         answer = Answer(
             core=core,
-            rest=rest,
+            subpath=subpath,
             query=dict(request.query_params),
             read_changes=sitting.caller.read_changes,
             facts=self._facts,
@@ -215,13 +215,13 @@ class Site:
         response.delete_cookie(self.cookie, httponly=True, samesite="strict")
         return response
 
-    async def _act(self, request: Request, sitting: Sitting, rest: str) -> Response:
+    async def _act(self, request: Request, sitting: Sitting, subpath: str) -> Response:
         """Do what a form asks for, and lead back to where it stood."""
         if request.method != "POST":
             return _not_allowed("POST")
         fields = await read_form(request)
         check_post(request, fields, sitting)
-        verb, _, subject = rest.partition("/")
+        verb, _, subject = subpath.partition("/")
 
         def act() -> Acted:
             acted = perform(self._open(sitting), verb, Form(subject, fields))

@@ -89,11 +89,11 @@ def trust_command(
         if not _asked(context, checking, project, ledger):
             return 1
     core = context.core if is_same else confirm_act(context, lambda: signed, decide)
-    found = trust_text(context.app, core, after)
+    trusted_project = trust_text(context.app, core, after)
     if after != before:
         replace_file(home / NAME, after.encode(), mode=0o644)
     lines = [*told(checking), *ledger, "It is trusted."]
-    context.out.result(_shown(checking, found, ledger, counts=True), "\n".join(lines))
+    context.out.result(_shown(checking, trusted_project, ledger, counts=True), "\n".join(lines))
     if checking.free or free is not None:
         _settle_approvals(context, is_free=checking.free)
     return 0
@@ -120,17 +120,17 @@ def _asked(
     context: CommandContext, checking: Checking, project: Project, ledger: list[str]
 ) -> bool:
     """Show what would count and what is other than before, and return whether a person says that it is to count."""
-    found, out = differences(context.app, checking, project), context.out
+    changed_lines, out = differences(context.app, checking, project), context.out
     if out.json:
         counts = not context.core.projects.why_not_trusted(checking)
-        out.answer(_shown(checking, project, ledger, counts=counts) | {"differs": found})
+        out.answer(_shown(checking, project, ledger, counts=counts) | {"differs": changed_lines})
     else:
         for line in [*told(checking), *ledger]:
             out.line(line)
-        if found:
+        if changed_lines:
             out.line()
             out.line("What differs from what was trusted last:")
-            for line in found:
+            for line in changed_lines:
                 out.line(f"  {line}")
     if out.json or not has_terminal():
         out.aside("Nothing was trusted. If all of this is to count: `counterpoint trust --yes`.")
@@ -165,9 +165,9 @@ def _refuse_unseen(
     """Raise Conflict if more than this command asks for would come to count."""
     why = ELSEWHERE if ledger else context.core.projects.why_not_trusted(checking)
     if why:
-        found = "; ".join([*differences(context.app, checking, project), *map(str.strip, ledger)])
+        changes = "; ".join([*differences(context.app, checking, project), *map(str.strip, ledger)])
         raise Conflict(
-            f"{why}, and this would let all of it count: {found}",
+            f"{why}, and this would let all of it count: {changes}",
             hint="Look at it with `counterpoint trust`, which asks about the whole file; then repeat this.",
         )
 

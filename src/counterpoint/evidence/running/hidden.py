@@ -213,10 +213,12 @@ def partial_folders(
     )
 
 
-def _known_databases(environs: Iterable[Mapping[str, str]]) -> Iterator[Path]:
-    states = {folder for environ in environs for folder in _of_person(environ)}
-    for state in states:
-        yield from known_places(state)
+def _known_databases(environs: Sequence[Mapping[str, str]]) -> Iterator[Path]:
+    homes = [{"HOME": environ.get("HOME", "")} for environ in environs]
+    for state in {state_folder(variables) for variables in (*environs, *homes)}:
+        # An account without a home has none.
+        if state.startswith("/"):
+            yield from known_places(Path(state))
 
 
 def _of_person(environ: Mapping[str, str]) -> Iterator[Path]:

@@ -7,10 +7,14 @@ gate holds its start, and nothing open is below it. What lies outside of the pla
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Final
 
 from counterpoint.core.model.work import WORKABLE
 from counterpoint.core.rules.areas import list_overlaps
 from counterpoint.core.rules.drafting import PlannedItem
+
+MAX_COMPARED: Final = 500
+"""Items with areas that are compared with each other."""
 
 
 def list_startable(plan: Sequence[PlannedItem], done: Collection[str] = ()) -> tuple[int, ...]:
@@ -35,17 +39,20 @@ def list_startable(plan: Sequence[PlannedItem], done: Collection[str] = ()) -> t
 
 
 def list_area_waits(plan: Sequence[PlannedItem], ready: Sequence[int]) -> dict[int, int]:
-    """Return which of the startable places wait for an area of another one, and for which; the urgent and the first go before."""
-    # Each is compared with each: of a plan with more, the rest waits for nothing here.
-    order = sorted(ready, key=lambda place: (plan[place].draft.priority, place))
-    going: list[int] = []
+    """Return which startable items of a plan wait for an area of another one, and for which, by their indexes; the urgent and the first go before.
+
+    Only the first `MAX_COMPARED` with areas are compared, each with each.
+    """
+    with_areas = [index for index in ready if plan[index].draft.areas]
+    with_areas.sort(key=lambda index: (plan[index].draft.priority, index))
+    unhindered: list[int] = []
     waits: dict[int, int] = {}
-    for place in [place for place in order if plan[place].draft.areas][:500]:
-        areas = plan[place].draft.areas
-        for other in going:
+    for index in with_areas[:MAX_COMPARED]:
+        areas = plan[index].draft.areas
+        for other in unhindered:
             if list_overlaps(areas, plan[other].draft.areas):
-                waits[place] = other
+                waits[index] = other
                 break
         else:
-            going.append(place)
+            unhindered.append(index)
     return waits
