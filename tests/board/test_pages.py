@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from html.parser import HTMLParser
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +17,7 @@ from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Check, Judgment, Note, Report
 from counterpoint.kernel.visible import visible
+from fakes.pages import Elements, words_of
 from fakes.studio import Studio
 
 MAX_BYTES = 60_000
@@ -37,33 +37,6 @@ Binary files differ
 CHANGE = SimpleNamespace(
     text=DIFF, stands="done", by="ada", start="1" * 40, end="2" * 40, count=2, since=(), files=[]
 )
-
-
-class Elements(HTMLParser):
-    """The elements of a page with their attributes, and its text."""
-
-    def __init__(self, page: str) -> None:
-        """Read a page."""
-        super().__init__()
-        self.names: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take an element."""
-        self.names.append(tag)
-        self.attributes += [(name, words or "") for name, words in attrs]
-
-    def handle_data(self, data: str) -> None:
-        """Take a text."""
-        self.text += f" {data}"
-
-
-def words_of(page: Any) -> str:
-    """Answer the text of a page on one line."""
-    assert page.status_code == 200, page.text
-    return " ".join(Elements(page.text).text.split())
 
 
 def finish(core: Core, item: str, **more: Any) -> None:
@@ -198,6 +171,7 @@ def test_hostile_texts_are_inert_on_every_page(
     browser = visit(person, change)
     pages = ["", "review", f"review/{phase}", "board", f"board?below={quote(hostile)}", "proof"]
     pages += [f"items/{name}" for name in (root, phase, task, other)]
+    pages += ["sessions", f"sessions/{mallory.caller.actor.session}"]
     for path in pages:
         answer = browser.get(f"/{path}")
         assert answer.status_code in {200, 404}

@@ -21,6 +21,7 @@ from counterpoint.kernel.errors import CounterpointError, NotFound
 
 SESSIONS: Final = 40
 ENTRIES: Final = 40
+MAX_DIGITS: Final = 15
 CATEGORIES: Final[tuple[Category, ...]] = ("open", "active", "review", "done", "dropped")
 
 
@@ -61,6 +62,12 @@ class Answer:
     def now(self) -> str:
         """The time of the ledger."""
         return self.state.now
+
+    def number(self, name: str) -> int:
+        """Return a number of the query; 0 for what is none."""
+        digits = self.query.get(name, "")
+        is_number = digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS
+        return int(digits) if is_number else 0
 
     def item(self) -> Item:
         """Return the item that the path names; NotFound."""

@@ -25,7 +25,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from counterpoint.board import words
 from counterpoint.board.acts import Acted, Form, perform
-from counterpoint.board.pages import PAGES, Answer, SiteFacts
+from counterpoint.board.pages import Answer, SiteFacts
+from counterpoint.board.routes import BAR, MENU, ROUTES
 from counterpoint.board.sittings import (
     CODE_SECONDS,
     SITTING_SECONDS,
@@ -101,7 +102,9 @@ class Site:
             finalize=words.shown,
         )
         # What every template calls; the library types these by what it has itself.
-        cast("dict[str, Any]", self._environment.globals).update(words.CALLED_BY_TEMPLATES)
+        cast("dict[str, Any]", self._environment.globals).update(
+            {**words.CALLED_BY_TEMPLATES, "bar": BAR, "menu": MENU}
+        )
         self._facts = SiteFacts()
 
     def admit(
@@ -126,7 +129,7 @@ class Site:
 
     async def _answer(self, request: Request) -> Response:
         name, _, subpath = request.url.path.removeprefix("/").partition("/")
-        if name in {"login", "logout", "static", "acts"} or name in PAGES:
+        if name in {"login", "logout", "static", "acts"} or name in ROUTES:
             request.scope[PAGE] = f"/{name}"
         if name == "static":
             return self._static(request, subpath)
@@ -143,14 +146,14 @@ class Site:
             return await self._logout(request, sitting)
         if name == "acts":
             return await self._act(request, sitting, subpath)
-        if name not in PAGES:
+        if name not in ROUTES:
             return self._message(404, "There is no such page", _FIRST_PAGE)
         if request.method not in {"GET", "HEAD"}:
             return _not_allowed("GET, HEAD")
         return await self._workers.run(lambda: self._page(name, subpath, request, sitting))
 
     def _page(self, name: str, subpath: str, request: Request, sitting: Sitting) -> Response:
-        page, core = PAGES[name], self._open(sitting)
+        page, core = ROUTES[name], self._open(sitting)
         answer = Answer(
             core=core,
             subpath=subpath,

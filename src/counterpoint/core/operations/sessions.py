@@ -437,7 +437,7 @@ def history_of(view: Reading, session: Session, at: int | None) -> SessionHistor
     """Return what happened in a session up to an entry; InvalidInput for one that is not of it."""
     size = view.head().size
     last = size - 1 if at is None else at
-    first = _first(view, session.started_at, size)
+    first = find_sequence_at(view, session.started_at, size)
     if not first <= last < size:
         raise InvalidInput(
             f"the session {session.id} has no entry {at}",
@@ -454,7 +454,7 @@ def history_of(view: Reading, session: Session, at: int | None) -> SessionHistor
     return history(session.id, _entries(view, session.id, first, last), text)
 
 
-def _first(view: Reading, time: str, size: int) -> int:
+def find_sequence_at(view: Reading, time: str, size: int) -> int:
     """Return the place of the first entry that is not before a time; times never run backwards."""
     low, high = 0, size
     while low < high:
