@@ -376,6 +376,7 @@ def test_long_lines_are_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, lines)) <= 100
 
 
+@pytest.mark.long
 def test_the_live_view_is_drawn_while_agents_and_entries_come() -> None:
     board, is_over = Board(), threading.Event()
 

@@ -151,6 +151,7 @@ def test_the_session_of_another_and_the_token_of_his_claim_prove_nothing(
     assert victim.does("finish", **{**done, "summary": "It stands"})["item"]["status"] == "done"
 
 
+@pytest.mark.long
 def test_a_live_session_is_continued_by_nobody_and_nothing_of_it_is_ended_in_passing(
     where: str, open_window: Callable[..., Window]
 ) -> None:
@@ -264,6 +265,7 @@ def test_a_client_that_is_started_again_goes_on_and_judges_nothing_that_it_did(
     assert not [text for text in kept if text.partition(" ")[0] in log]
 
 
+@pytest.mark.long
 def test_an_idempotency_key_belongs_to_who_used_it(
     where: str, open_window: Callable[..., Window]
 ) -> None:

@@ -214,6 +214,7 @@ def test_what_was_lost_is_told_by_the_next_that_arrives(
     assert f"{missing} missing, of all agents of this ledger" in shown
 
 
+@pytest.mark.long
 def test_nothing_is_reported_without_the_option_or_after_removal(
     folder: Path, environ: dict[str, str]
 ) -> None:

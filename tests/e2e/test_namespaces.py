@@ -159,6 +159,7 @@ def _around(name: str, command: tuple[str, ...]) -> tuple[str, ...]:
     return (*before[:-1], *command)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", AROUND)
 def test_no_surroundings_help_what_is_mounted(
     worker: Agent, phase: str, app: App, name: str, is_long: bool
@@ -193,6 +194,7 @@ def test_no_act_that_is_reserved_is_done_from_a_hostile_namespace(
     assert _acts(app) == before
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", ["boot_id", "nothing", "own stat by another's"])
 def test_a_server_started_in_a_hostile_namespace_attests_nobody(
     hire: Callable[[], Agent], phase: str, app: App, name: str

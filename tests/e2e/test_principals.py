@@ -283,6 +283,7 @@ def test_a_maintainer_loosens_what_others_began_and_not_his_own(
     assert app.person().audit.rebuild().differences == ()
 
 
+@pytest.mark.long
 def test_a_token_a_credential_and_a_subject_of_one_name_are_three(
     window: Opened, door: Door, give: Callable[..., str], app: App
 ) -> None:

@@ -49,6 +49,7 @@ def opened(acts, folder, address):
     app.close()
 
 
+@pytest.mark.alike
 @pytest.mark.timeout(600)
 def test_a_claim_raced_by_16_processes_has_one_winner(race, opened, address, assert_whole, is_long):
     """Each of many items is wanted by all at the same moment; the losers are told who has it."""
@@ -127,6 +128,7 @@ def test_16_writers_at_once_all_make_their_quota(race, opened, address, assert_w
     assert_whole(opened)
 
 
+@pytest.mark.alike
 def test_a_database_opened_by_8_processes_that_is_not_there_yet_is_made_once(
     race, acts, folder, address, assert_whole, is_long
 ):

@@ -59,6 +59,7 @@ def image(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", sorted(WRITES))
 def test_a_connection_that_only_reads_leaves_every_byte(
     kept: Path, connect: Callable[..., Any], wire: Any, name: str

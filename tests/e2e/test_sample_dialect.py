@@ -106,6 +106,7 @@ def test_a_surface_that_nobody_has_is_refused_with_those_there_are(
     assert "native" in ran.stderr
 
 
+@pytest.mark.long
 def test_an_entry_point_that_names_no_dialect_is_refused(
     folder: Path, installed: dict[str, str], tmp_path: Path
 ) -> None:

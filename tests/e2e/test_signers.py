@@ -50,6 +50,7 @@ def work(connect: Run, repository: Path, run: Run) -> dict[str, Any]:
     return run("status")["ledger"]
 
 
+@pytest.mark.long
 def test_a_signer_of_another_state_keeps_key_and_memory_there(
     connect: Run, repository: Path, run: Run, elsewhere: Path, tmp_path: Path
 ) -> None:

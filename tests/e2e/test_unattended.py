@@ -81,6 +81,7 @@ def test_a_run_goes_on_however_often_its_server_is_killed(
     assert_whole(app)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["sqlite", "postgresql"], indirect=True)
 def test_a_run_locks_its_spec_on_every_database(
     where: str, connect: Connect, repository: Path, wire: ModuleType

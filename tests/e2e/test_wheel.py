@@ -53,6 +53,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("build") / "made")[0]
 
 
+@pytest.mark.long
 def test_a_wheel_brings_what_each_surface_lists(wheel: Path) -> None:
     """It is what a server of this source answers, and the source is left as it was."""
     lists = {name: json.loads(text) for name, text in packed(wheel).items()}

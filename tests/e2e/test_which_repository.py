@@ -200,6 +200,7 @@ def test_a_person_accepts_a_rewritten_history(run: Run, db: str, tmp_path: Path)
     assert run(first, "audit", "verify").returncode == 0
 
 
+@pytest.mark.long
 def test_what_has_no_commit_or_a_shallow_history_is_accepted_with_a_remark(
     run: Run, db: str, tmp_path: Path
 ) -> None:

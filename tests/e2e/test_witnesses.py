@@ -131,6 +131,7 @@ def test_a_rollback_of_database_and_signer_is_found_by_the_git_ref(
     project.verify(code=1)
 
 
+@pytest.mark.long
 def test_heads_in_a_repository_touch_nothing_else_of_it(project: Project) -> None:
     """No branch, commit, index, work tree, hook or reflog; each head is a child of the one before."""
     folder = project.folder
@@ -331,6 +332,7 @@ def test_a_witness_elsewhere_finds_what_the_whole_account_forgot(
     assert int(kept.read_text().split("\n")[1]) < found["size"]
 
 
+@pytest.mark.long
 def test_two_witnesses_one_away_the_other_counts(
     project: Project, appoint: Appoint, tmp_path: Path
 ) -> None:

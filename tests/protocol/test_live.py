@@ -256,6 +256,7 @@ def test_a_slow_client_costs_a_fixed_amount(log: Log) -> None:
     assert told[-1] == ABOUT
 
 
+@pytest.mark.alike
 @pytest.mark.e2e
 @pytest.mark.parametrize("era", ["2026-07-28", "legacy"])
 @pytest.mark.parametrize("words", [("--in-process",), ()])

@@ -71,6 +71,7 @@ def walk(call: Any, folder: Path) -> dict[str, Any]:
     return said
 
 
+@pytest.mark.long
 def test_sources_come_in_go_out_and_come_back_on_postgresql_as_on_sqlite(
     call: Any, place: Path, tmp_path: Path, databases: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

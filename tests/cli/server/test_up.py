@@ -116,6 +116,7 @@ def story(url, tell, *, mode, by):
     return asyncio.run(asyncio.wait_for(run(), PATIENCE))
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
 def test_an_agent_works_over_http(up, ledger, token, mode):
     """It plans, claims, writes down and finishes; all calls belong to one session, of its token or its own."""
@@ -283,6 +284,7 @@ def test_a_reading_token_sees_reading_tools_alone(up, token):
     assert status == 401
 
 
+@pytest.mark.alike
 def test_a_token_that_is_limited_reads_nothing_about_all(up, token):
     """To dialects or to tools: neither the feed of every entry nor the measures; its dialect's own events it reads."""
     server = up()
@@ -439,6 +441,7 @@ def test_another_one_takes_its_place_when_told_to(up, call):
     assert second.process.wait(PATIENCE) == 0
 
 
+@pytest.mark.long
 def test_another_one_takes_its_address_too_when_told_to(up, start, ledger):
     """The page says `up --replace`, which asks for the port that the first one has."""
     first = up()

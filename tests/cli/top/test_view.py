@@ -126,6 +126,7 @@ def test_a_filter_leaves_the_rows_that_have_its_words(on_view):
     on_view(play)
 
 
+@pytest.mark.long
 def test_enter_shows_a_row_whole(on_view):
 
     async def play(view, pilot):
@@ -143,6 +144,7 @@ def test_enter_shows_a_row_whole(on_view):
     on_view(play)
 
 
+@pytest.mark.long
 def test_the_row_that_was_chosen_stays_chosen(on_view, agent):
     second = added(agent, Draft(title="Scrub the deck", kind="task", priority=3))
 

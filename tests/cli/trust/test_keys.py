@@ -159,6 +159,7 @@ def test_without_a_key_a_terminal_is_offered_one(at: Open, call: Call) -> None:
     assert last(call)["actor"]["principal"]["strength"] == "person"
 
 
+@pytest.mark.long
 def test_to_go_on_without_a_key_is_answered_once_for_a_project(at: Open, call: Call) -> None:
     """No later act asks again; what takes a signature is refused, and names the command that makes a key."""
     terminal = at("reject", "HARBOUR-1", "--reason", "no")
@@ -187,6 +188,7 @@ def test_going_on_without_a_key_is_no_answer_where_that_is_refused(at: Open, cal
     assert "w: go on without" not in terminal.seen
 
 
+@pytest.mark.alike
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("has_key", [False, True], ids=["no key", "a key"])
 def test_nobody_is_asked_for_anything_before_a_refusal_that_no_answer_changes(
@@ -266,6 +268,7 @@ def test_an_unconfirmed_approval_opens_no_gate_that_asks_for_a_person(
     assert call("audit", "verify").code == 0
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_what_else_a_person_decides_is_signed(
     at: Open, call: Call, app: App, agent: Core, place: Path

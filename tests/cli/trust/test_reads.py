@@ -198,6 +198,7 @@ def test_a_switch_past_the_ledger_is_told_and_stays_told(call, ledger):
     assert [switch["policy"] for switch in switches] == ["off", "on"]
 
 
+@pytest.mark.alike
 @pytest.mark.both_databases
 @pytest.mark.parametrize("is_old", [False, True])
 def test_each_project_of_a_database_is_switched_by_itself(call, ledger, is_old):
