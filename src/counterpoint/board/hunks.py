@@ -1,7 +1,7 @@
 """A difference as git prints it, as files, hunks and lines of a page.
 
 Rules: (1) the text is data: what is not understood is shown as it stands. (2) A page takes `MAX_LINES` lines and `MAX_COLUMNS`
-characters of each; how much more there is, is counted.
+characters of each; how much more there is, is counted. (3) The first `MAX_COLOURED` characters have the colours of their language.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from counterpoint.board.colours import Colours, Piece, language_of
+
 MAX_LINES: Final = 2_000
 MAX_COLUMNS: Final = 400
+MAX_COLOURED: Final = 120_000
 _HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@(.*)", re.DOTALL)
 _FILE: Final = "diff --git "
 _HEADS: Final = ("index ", "--- ", "+++ ", "old mode", "new mode", "new file", "deleted file")
@@ -27,6 +30,7 @@ class DiffLine:
     before: int
     after: int
     text: str
+    pieces: list[Piece] = field(default_factory=list[Piece])
 
 
 @dataclass(slots=True)
@@ -77,7 +81,28 @@ def parse_diff(text: str) -> tuple[list[DiffFile], int]:
             file.lines.append(
                 DiffLine(kind, *numbers, _cut(line if kind in {"hunk", "note"} else line[1:]))
             )
+    _colour(files)
     return files, max(0, count - MAX_LINES)
+
+
+def _colour(files: list[DiffFile]) -> None:
+    """Give the lines of some files their pieces."""
+    characters = MAX_COLOURED
+    for file in files:
+        language = language_of(file.path)
+        before, after = (Colours(language), Colours(language)) if language else (None, None)
+        for line in file.lines:
+            line.pieces = [("", line.text)]
+            characters -= len(line.text)
+            if before is None or after is None or characters < 0:
+                continue
+            if line.kind == "hunk":
+                before.begin()
+                after.begin()
+            if line.kind in {"del", "same"}:
+                line.pieces = before.pieces(line.text)
+            if line.kind in {"add", "same"}:
+                line.pieces = after.pieces(line.text)
 
 
 def _cut(line: str) -> str:

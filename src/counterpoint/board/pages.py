@@ -198,11 +198,14 @@ def _read_diff(answer: Answer, item: Item) -> dict[str, Any]:
         try:
             change = answer.read_changes(answer.core, part)
         except CounterpointError as fault:
-            diffs.append({"item": part, "why": fault.message})
+            diffs.append({"item": part, "why": fault.message, "attachments": None})
             continue
         if change is not None:
             files, more = parse_diff(change.text)
-            diffs.append({"item": part, "why": "", "change": change, "files": files, "more": more})
+            # Of the item itself the page shows them above.
+            attachments = None if part.id == item.id else answer.reads.attachments(part.id)
+            words = {"item": part, "why": "", "attachments": attachments}
+            diffs.append({**words, "change": change, "files": files, "more": more})
     return {"diffs": diffs}
 
 

@@ -25,6 +25,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from counterpoint.board import words
 from counterpoint.board.acts import Acted, Form, perform
+from counterpoint.board.markdown import PageProse
 from counterpoint.board.pages import Answer, SiteFacts
 from counterpoint.board.routes import BAR, MENU, ROUTES
 from counterpoint.board.sittings import (
@@ -250,7 +251,7 @@ class Site:
 
     def render(self, template: str, status: int = 200, **variables: Any) -> Response:
         """Return a page."""
-        text = self._environment.get_template(template).render(**variables)
+        text = self._environment.get_template(template).render(prose=PageProse(), **variables)
         # A lone half of a pair has no bytes.
         return Response(
             text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8"
