@@ -11,6 +11,7 @@ import pytest
 from counterpoint.board.acts import ACTS
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Note, Report
+from counterpoint.core.model.journal import Verdict
 from fakes.studio import Studio
 
 ADDRESS = "http://127.0.0.1:8765"
@@ -60,6 +61,27 @@ def test_a_review_is_approved_as_whoever_sits_there(
     assert (entry.action, entry.actor.name, entry.subject) == ("item.approved", "pat", in_review)
     assert studio.image().size == size + 1
     assert person.items.get(in_review).category == "done"
+
+
+def test_commits_of_others_leave_a_page_fresh(
+    browser: Any, planned: list[str], ada: Core, person: Core, studio: Studio
+) -> None:
+    sail = planned[3]
+    (task,) = (
+        item.id
+        for item in ada.plans.create(ada.plans.read("# P\n- [ ] A\n  - review: yes\n")).items
+        if item.is_workable
+    )
+    ended = studio.tree.commit()
+    started = ada.claims.start(task)
+    ada.tasks.finish(task, started.claim.token, Report(outcome="done", summary="Done"))
+    for item in (task, sail):
+        fields = fields_of(browser, f"/review/{item}", f"/acts/approve/{item}")
+        assert fields["subject"] == (ended if item == task else "")
+        studio.tree.commit()
+        assert post(browser, "approve", item, fields).status_code == 303
+    (verdict,) = person.overview.rows(Verdict, item=task)
+    assert verdict.subject == ended
 
 
 def test_a_review_is_sent_back_with_what_to_fix(browser: Any, in_review: str, ada: Core) -> None:

@@ -12,7 +12,7 @@ from counterpoint.board.hunks import parse_diff
 from counterpoint.board.reads import BoardReads, share_done
 from counterpoint.board.sittings import ReadChanges
 from counterpoint.core.coordinator import Core
-from counterpoint.core.model.answers import Audit, Awaiting, State
+from counterpoint.core.model.answers import Audit, Awaiting, Facets, State
 from counterpoint.core.model.filters import Judgment
 from counterpoint.core.model.lifecycles import Category
 from counterpoint.core.model.sessions import SessionFilter
@@ -161,18 +161,23 @@ def _read_whole(answer: Answer, item: Item) -> dict[str, Any]:
         "attachments": answer.reads.attachments(item.id),
         "blockers": answer.core.overview.open_blockers(item.id),
         "seen": answer.state.ledger_size,
-        **_read_verdict(answer.core, item),
+        **_read_verdict(answer.core, item, facets),
     }
 
 
-def _read_verdict(core: Core, item: Item) -> dict[str, Any]:
+def _read_verdict(core: Core, item: Item, facets: Facets) -> dict[str, Any]:
     """Return what an approval would be of now, or why there can be none; and why whoever looks is no person."""
     try:
         act = core.reviews.proposed(item.id, Judgment(approves=True, reason="approved"))
     except CounterpointError as fault:
         subject, why_none = "", fault.message
     else:
-        subject, why_none = str(act.decision["subject"]), ""
+        # Of a start nothing lies there yet: it is bound to the version of what is asked for.
+        is_start = any(
+            (gate.kind, gate.holds, gate.status) == ("review", "start", "closed")
+            for gate in facets.gates
+        )
+        subject, why_none = "" if is_start else str(act.decision["subject"]), ""
     return {
         "subject": subject,
         "why_none": why_none,

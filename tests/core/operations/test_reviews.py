@@ -166,6 +166,29 @@ def test_an_approval_is_of_what_lies_there(studio, ada, bob, ids):
     assert rejected.verdict.subject == text_digest("text")
 
 
+def test_commits_of_others_do_not_touch_what_was_looked_at(studio, ada, bob, ids):
+    """What ended at a commit is judged as of that or of what is there now; once it ends anew the first is stale."""
+    ended = studio.tree.commit()
+    finish(ada, ids["A"])
+    between, now = studio.tree.commit(), studio.tree.commit()
+    assert bob.reviews.proposed(ids["A"], YES).decision["subject"] == ended
+    seen = Judgment(approves=True, reason="so", subject=ended)
+    wrong = Judgment(approves=True, reason="so", subject=between)
+    fault = studio.refuses(StaleVersion, lambda: bob.reviews.review(ids["A"], wrong))
+    assert fault.facts["current"] == [ended, now]
+    assert bob.reviews.review(ids["A"], NO).verdict.subject == ended
+    ada.claims.start(ids["A"])
+    # What is at work has not ended.
+    assert bob.reviews.review(ids["A"], NO).verdict.subject == now
+    ada.tasks.finish(ids["A"], 2, DONE)
+    studio.refuses(StaleVersion, lambda: bob.reviews.review(ids["A"], seen))
+    studio.tree.commit()
+    assert bob.reviews.review(ids["A"], YES).verdict.subject == now
+    ada.reviews.submit(ids["One"], "", "all of it")
+    handed = studio.tree.commit()
+    assert bob.reviews.proposed(ids["One"], YES).decision["subject"] != handed
+
+
 def test_an_approval_that_names_nothing_is_of_what_was_handed_in(studio, ada, bob, ids):
     """Not of what lies there since; a rejection may be of that."""
     finish(ada, ids["A"])

@@ -3,8 +3,9 @@
 Rule 1: what is handed in was measured by the server; a later submission of the same kind takes the place
 of the one that is open. Rule 2: nobody judges own work (`refuse_own`), and an approval counts only if it is
 as independent as the project asks. Rule 3: a verdict is of what the
-reviewer looked at; if that is no longer what counts, it is refused with StaleVersion. An approval that names nothing is of
-the submission that stands, and refused if that came after its author last looked.
+reviewer looked at; if that is no longer what counts, it is refused with StaleVersion. What counts is the file as it lies there, else the
+commit at which the work ended, or that is there now: commits of others since do not touch what was looked at. An approval that names
+nothing is of the submission that stands, and refused if that came after its author last looked.
 Rule 4: a verdict on an artifact, or on work that was only finished, moves the item. One on a phase moves
 nothing yet: the step from phase to phase acts upon it. One on a branch leaves an approved item in
 review, because nothing is merged yet, and reopens a rejected one.
@@ -22,8 +23,14 @@ from counterpoint.core.model.answers import Reviewed, Submitted
 from counterpoint.core.model.drafts import Draft, SubmissionDraft
 from counterpoint.core.model.filters import Judgment, Note
 from counterpoint.core.model.identity import Contribution, ProposedAct
-from counterpoint.core.model.journal import Submission, SubmissionKind, SubmissionStatus, Verdict
-from counterpoint.core.model.rows import Prose, Proses, shared_fields
+from counterpoint.core.model.journal import (
+    Outcome,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Verdict,
+)
+from counterpoint.core.model.rows import REDACTED, Prose, Proses, shared_fields
 from counterpoint.core.model.work import Area, Gate, Holds, Item
 from counterpoint.core.operations.claims import prove_claim
 from counterpoint.core.operations.gates import refuse_stale_word
@@ -158,8 +165,9 @@ class Reviews(Verbs):
         """
         with self._context.reading() as view:
             submission = _asked(view, item, judgment)
+            ended = _ended_at(view, item, submission)
         # Before the transaction: nobody waits to write while git is asked.
-        current = self._current(submission, must_lie_there=judgment.approves)
+        current = self._current(submission, ended, must_lie_there=judgment.approves)
         with transaction(self._context):
             if submission is None or submission.of == "artifact":
                 self._make_repair(item, judgment)
@@ -238,8 +246,9 @@ class Reviews(Verbs):
         """Return what a judgment would decide now, for a person to sign; NotFound, NotReady."""
         with self._context.reading() as view:
             submission = _asked(view, item, judgment)
+            ended = _ended_at(view, item, submission)
             is_start = not judgment.of and _holds_start(view, item)
-        current = self._current(submission, must_lie_there=judgment.approves)
+        current = self._current(submission, ended, must_lie_there=judgment.approves)
         on = None if is_start else submission
         return ProposedAct(
             action=_action(on, approves=judgment.approves),
@@ -256,8 +265,10 @@ class Reviews(Verbs):
         closed = tuple(closed_gates(change, item.id))
         return Reviewed(verdict=verdict, submission=submission, item=item, closed=closed)
 
-    def _current(self, submission: Submission | None, *, must_lie_there: bool) -> tuple[str, ...]:
-        """Return what there is to look at: hash of the submitted file as it lies there, commit."""
+    def _current(
+        self, submission: Submission | None, ended: str, *, must_lie_there: bool
+    ) -> tuple[str, ...]:
+        """Return what there is to look at: hash of the submitted file as it lies there, commits."""
         evidence, root = self._context.ports.evidence, self._context.caller.root
         if submission is not None and submission.of == "phase":
             # As it was handed in: the step compares it with what lies there when it is acted upon.
@@ -266,7 +277,7 @@ class Reviews(Verbs):
             return (self._head(submission),)
         commit = self._commit()
         if submission is None or not submission.path:
-            return (commit,)
+            return (ended, commit) if ended else (commit,)
         try:
             return (evidence.digest(root, submission.path)[0], commit)
         except (NotFound, PathOutside):
@@ -438,6 +449,18 @@ def _asked(view: Reading, item: str, judgment: Judgment) -> Submission | None:
             hint="Look at it again: somebody may have acted upon it, or nothing was handed in.",
         )
     return last
+
+
+def _ended_at(view: Reading, item: str, submission: Submission | None) -> str:
+    """Return the commit at which work in review ended, or was handed in; empty where none says so, or a file does."""
+    current = view.find(Item, item)
+    has_file = submission is not None and (submission.of != "artifact" or submission.path)
+    if has_file or current is None or current.category != "review":
+        return ""
+    last = next(iter(view.select(Outcome, item=item, order="token desc", limit=1)), None)
+    if last is not None and last.evidence not in {"", REDACTED}:
+        return str(canonical.load(last.evidence)["end_commit"])
+    return submission.commit if submission is not None else ""
 
 
 def _said_before(change: Change, on: Submission, verdict: Verdict) -> Verdict | None:
