@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -175,3 +176,49 @@ def test_no_act_without_its_token_origin_and_method(
     assert studio.image() == before
     browser.cookies.update(cookies)
     assert post(browser, "comment", mast, fields).status_code == 303
+
+
+def test_a_comment_on_a_line_reaches_the_agent_as_a_fix(
+    visit: Callable[..., Any], in_review: str, planned: list[str], person: Core, ada: Core
+) -> None:
+    lock = planned[6]
+    change = SimpleNamespace(
+        text="diff --git a/src/lock.py b/src/lock.py\n@@ -3,2 +3,2 @@\n same\n-old\n+new\n",
+        stands="done", by="ada", start="1" * 40, end="2" * 40, count=1, since=(), files=[],
+    )  # fmt: skip
+    browser = visit(person, change)
+    page, action = f"/review/{in_review}", f"/acts/comment/{lock}"
+    fields = fields_of(browser, page, action)
+    assert (fields["file"], fields["commit"]) == ("src/lock.py", "2" * 40)
+    for words in ({"line": "0"}, {"line": "x"}, {"line": "4", "side": "up"}):
+        wrong = {**fields, "reason": "no", **words}
+        assert post(browser, "comment", lock, wrong).status_code == 400
+    outside = {**fields, "file": "../x", "line": "4", "reason": "no"}
+    assert post(browser, "comment", lock, outside).status_code in {400, 403}
+    for line, side, words in (("4", "new", "Use\noak"), ("4", "old", "Why?"), ("90", "new", "Far")):
+        sent = {**fields, "line": line, "side": side, "reason": words}
+        answer = post(browser, "comment", lock, sent)
+        assert (answer.status_code, answer.headers["location"]) == (303, page)
+    text = browser.get(page).text
+    # Each beside its line; what has none here stands below the file.
+    assert re.search(r">old<.*?Why\?.*?>new<.*?Use\noak.*?Far", text, re.DOTALL)
+    prefilled = text.partition('name="fixes"')[2].partition("\n")[2].partition("</textarea>")[0]
+    fixes = (
+        "src/lock.py line 4 at 2222222222: Use oak",
+        "src/lock.py line 4 as it was at 2222222222: Why?",
+        "src/lock.py line 90 at 2222222222: Far",
+    )
+    assert prefilled.split("\n") == [*fixes]
+    act(browser, "reject", in_review, "review", reason="Not yet", fixes=prefilled)
+    rejection = ada.overview.facets(in_review).rejection
+    assert rejection is not None
+    assert tuple(rejection.fixes) == fixes
+    (task,) = (item for item in ada.overview.children(in_review) if item.title.startswith("Mend"))
+    assert all(fix in task.body for fix in fixes)
+    # What was sent back is asked for once.
+    assert "line 90 at" not in fields_text(browser, page, "fixes")
+
+
+def fields_text(browser: Any, page: str, name: str) -> str:
+    """Answer what a field for texts of a page begins with."""
+    return str(browser.get(page).text.partition(f'name="{name}"')[2].partition("</textarea>")[0])

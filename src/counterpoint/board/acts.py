@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from counterpoint.board.remarks import line_note
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
 from counterpoint.core.model.filters import Judgment, Note
@@ -65,8 +66,12 @@ def reject(core: Core, item: Item, form: Form) -> None:
 
 
 def comment(core: Core, item: Item, form: Form) -> None:
-    """Write a comment down."""
-    core.journal.append(Note(kind="comment", body=form.need("reason", "the comment"), item=item.id))
+    """Write a comment down; with a file in the form one on a line of it."""
+    body = form.need("reason", "the comment")
+    if form.text("file"):
+        core.journal.append(line_note(item.id, body, form.fields, form.number("line")))
+    else:
+        core.journal.append(Note(kind="comment", body=body, item=item.id))
 
 
 def unblock(core: Core, item: Item, form: Form) -> None:

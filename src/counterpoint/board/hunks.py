@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from counterpoint.board.colours import Colours, Piece, language_of
+from counterpoint.core.model.journal import Record
 
 MAX_LINES: Final = 2_000
 MAX_COLUMNS: Final = 400
@@ -31,6 +32,7 @@ class DiffLine:
     after: int
     text: str
     pieces: list[Piece] = field(default_factory=list[Piece])
+    remarks: list[Record] = field(default_factory=list[Record])
 
 
 @dataclass(slots=True)

@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from counterpoint.board.hunks import parse_diff
 from counterpoint.board.reads import BoardReads, share_done
+from counterpoint.board.remarks import fixes_of, place_remarks
 from counterpoint.board.sittings import ReadChanges
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Audit, Awaiting, Facets, State
 from counterpoint.core.model.filters import Judgment
+from counterpoint.core.model.journal import Verdict
 from counterpoint.core.model.lifecycles import Category
 from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.core.model.work import Item
@@ -197,6 +199,8 @@ def _read_diff(answer: Answer, item: Item) -> dict[str, Any]:
     """Return what the work on an item, or on the tasks directly below it, changed in the code."""
     parts = [item] if item.is_workable else answer.core.overview.children(item.id, limit=20)
     diffs: list[dict[str, Any]] = []
+    verdicts = answer.core.overview.rows(Verdict, item=item.id, limit=1, latest=True)
+    asked, judged_at = list[str](), verdicts[0].created_at if verdicts else ""
     for part in parts:
         if not part.is_workable:
             continue
@@ -207,11 +211,22 @@ def _read_diff(answer: Answer, item: Item) -> dict[str, Any]:
             continue
         if change is not None:
             files, more = parse_diff(change.text)
-            # Of the item itself the page shows them above.
-            attachments = None if part.id == item.id else answer.reads.attachments(part.id)
-            words = {"item": part, "why": "", "attachments": attachments}
-            diffs.append({**words, "change": change, "files": files, "more": more})
-    return {"diffs": diffs}
+            attachments = answer.reads.attachments(part.id)
+            remarks = place_remarks(files, attachments.records)
+            asked += fixes_of(attachments.records, answer.core.caller.actor.name, judged_at)
+            diffs.append(
+                {
+                    "item": part,
+                    "why": "",
+                    # Of the item itself the page shows them above.
+                    "attachments": None if part.id == item.id else attachments,
+                    "change": change,
+                    "files": files,
+                    "more": more,
+                    "remarks": remarks,
+                }
+            )
+    return {"diffs": diffs, "asked": asked}
 
 
 def read_board(answer: Answer) -> dict[str, Any]:

@@ -235,7 +235,7 @@ class Site:
 
         acted = await self._workers.run(act)
         back = "review" if fields.get("from") == "review" else "items"
-        page = f"/{back}/{quote(acted.item.id, safe='')}"
+        page = f"/{back}/{quote(fields.get('at') or acted.item.id, safe='')}"
         if acted.fault is None:
             after = "/review" if back == "review" and verb in {"approve", "reject"} else page
             return Response(status_code=303, headers={"location": after})
