@@ -1,4 +1,4 @@
-"""Colours of code in a difference: comments, texts, numbers and words of the language, by the name of the file.
+"""Colours of code in a difference: comments, texts, numbers and keywords of a language.
 
 Rules: (1) from left to right, and no further than the end of the line: no text takes long. (A lexer of the usual library took
 four seconds for twelve thousand hostile characters of Java, and thirteen megabytes.) (2) What stays open at the end of a line is

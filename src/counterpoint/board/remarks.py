@@ -1,4 +1,4 @@
-"""Comments on lines of a difference: written as comments on the task, told to who mends it as fixes.
+"""Comments on lines of a difference: comments on the task, and fixes once it is sent back.
 
 A comment on a line is a record of the kind `comment` whose `files` is the file, and whose `details` say `line`, `side` (`new` or `old`)
 and `commit`. So every dialect shows it among the comments; sent back, it is one of the fixes, by file and line.
