@@ -27,10 +27,9 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
-from pydantic_core import ValidationError
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput, UnknownArgument
@@ -38,6 +37,9 @@ from counterpoint.protocol.faults import KINDS, Fault, Path, fault, place_of, pr
 from counterpoint.protocol.parameters import KEY, Parameters
 from counterpoint.protocol.schema import Schema, branches, part_at, part_below
 from counterpoint.protocol.tools import Elsewhere, nowhere
+
+if TYPE_CHECKING:
+    from pydantic_core import ValidationError
 
 CLIENTS_BY_ARGUMENT: Final[Mapping[str, str]] = MappingProxyType(
     {"task_progress": "Cline", "wait_for_previous": "Gemini CLI"}
@@ -214,6 +216,8 @@ def check(
     faults += _misplaced(parameters, received, elsewhere)
     if not _is_writable(arguments):
         raise refusal(_unwritable(arguments))
+    from pydantic_core import ValidationError
+
     errors: Errors = []
     # What was unpacked may hold what is to be unpacked; whoever packs deeper is refused.
     for _ in range(_REPAIRS):

@@ -14,30 +14,21 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from types import UnionType
-from typing import Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
 import typing_extensions
-from pydantic import ConfigDict, Field, TypeAdapter, WithJsonSchema
-from pydantic_core import SchemaValidator
 
 from counterpoint.kernel.canonical import Json
 from counterpoint.protocol.schema import described_at, lean
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic_core import SchemaValidator
+
 KEY = "idempotency_key"
 KEY_LENGTH = 128
-
-_Key = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=KEY_LENGTH,
-        description="Retry key",
-    ),
-    # Shown on every tool that writes: the lengths are checked, but not worth their bytes there.
-    WithJsonSchema({"type": "string"}),
-]
 
 
 class Progress(Protocol):
@@ -171,7 +162,7 @@ class Parameters:
         fields = {name: hint for name, hint in self._hints.items() if name != self.progress}
         fields.update(self.beside)
         if self.takes_key:
-            fields[KEY] = _Key
+            fields[KEY] = _key()
         return fields
 
     @cached_property
@@ -184,6 +175,8 @@ class Parameters:
 
     @cached_property
     def _adapter(self) -> TypeAdapter[dict[str, Any]]:
+        from pydantic import ConfigDict, TypeAdapter
+
         need = frozenset(self.required)
         fields = {
             name: (typing_extensions.Required if name in need else typing_extensions.NotRequired)[
@@ -214,6 +207,20 @@ class Parameters:
             raise TypeError(f"{name}: there is no parameter {missing}")
         for twice in self.aliases.keys() & taken:
             raise TypeError(f"{name}: the alias {twice} is a parameter already")
+
+
+@cache
+def _key() -> Any:
+    """Return the annotation of the idempotency key that every tool that writes takes."""
+    # The whole library is imported where the first schema is built: commands of people build none.
+    from pydantic import Field, WithJsonSchema
+
+    return Annotated[
+        str,
+        Field(min_length=1, max_length=KEY_LENGTH, description="Retry key"),
+        # Shown on every tool that writes: the lengths are checked, but not worth their bytes there.
+        WithJsonSchema({"type": "string"}),
+    ]
 
 
 def _fields_at(hint: Any, path: Sequence[str | int]) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import orjson
-from pydantic import ValidationError
 
 from counterpoint.kernel.lost_calls import unbegun_call_error
 from counterpoint.protocol.limits import TOO_WIDE, is_wide, name_of
@@ -281,6 +280,8 @@ class Inbox(Side):
         # Asked again: while it waited for its turn, the answer before it may have been learned from.
         if self._is_direct(value):
             return None
+        from pydantic import ValidationError  # the SDK has loaded it by now, and `down` need not
+
         try:
             message = _parsed(value)
         except ValidationError:
