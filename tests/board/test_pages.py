@@ -160,7 +160,8 @@ def test_hostile_texts_are_inert_on_every_page(
     root, phase, task, other = (item.id for item in made.items)
     started = mallory.claims.start(task)
     mallory.gates.verify(Check(item=task), started.claim.token)
-    mallory.journal.append(Note(kind="finding", body=long[:90_000], title=hostile, item=task))
+    finding = Note(kind="finding", body=long[:90_000], title=hostile, item=task)
+    record = mallory.journal.append(finding)
     mallory.journal.append(Note(kind="blocker", body=hostile, item=other))
     report = Report(outcome="done", summary=hostile, limitations=(hostile,))
     mallory.tasks.finish(task, started.claim.token, report)
@@ -171,7 +172,9 @@ def test_hostile_texts_are_inert_on_every_page(
     browser = visit(person, change)
     pages = ["", "review", f"review/{phase}", "board", f"board?below={quote(hostile)}", "proof"]
     pages += [f"items/{name}" for name in (root, phase, task, other)]
-    pages += ["sessions", f"sessions/{mallory.caller.actor.session}"]
+    pages += ["sessions", f"sessions/{mallory.caller.actor.session}", "search?q=hidden", "search"]
+    pages += [f"search?q={quote(hostile)}&kind={quote(hostile)}", "search?q=right&kind=finding"]
+    pages += [f"knowledge/{record.id}", "knowledge?kind=finding"]
     for path in pages:
         answer = browser.get(f"/{path}")
         assert answer.status_code in {200, 404}

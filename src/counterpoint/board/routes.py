@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from counterpoint.board.knowledge import read_knowledge
 from counterpoint.board.pages import PAGES, Page
+from counterpoint.board.search import read_search
 from counterpoint.board.sessions import read_sessions
 
 ROUTES: Final[Mapping[str, Page]] = {
     **PAGES,
+    "search": Page("search.html", read_search),
+    "knowledge": Page("knowledge.html", read_knowledge),
     "sessions": Page("sessions.html", read_sessions),
 }
-BAR: Final = (("", "Now"), ("review", "Review"), ("board", "Board"), ("proof", "Proof"))
-MENU: Final = (("Work", (("sessions", "Sessions"),)),)
+BAR: Final = (
+    ("", "Now"),
+    ("review", "Review"),
+    ("board", "Board"),
+    ("search", "Search"),
+    ("proof", "Proof"),
+)
+MENU: Final = (
+    ("Work", (("sessions", "Sessions"),)),
+    ("Record", (("knowledge", "Knowledge"),)),
+)
 """What the menu of the bar holds: groups of pages that are not asked for all day."""
