@@ -10,10 +10,10 @@ PURE := src/counterpoint/core/*,src/counterpoint/kernel/*
 
 # A worker that has nothing left takes tests from the other; files with slow tests come first (tests/conftest.py).
 # The programs of others have targets of their own.
-PARALLEL := -n auto --dist worksteal --ignore tests/conformance --ignore tests/clients
+PARALLEL := -n auto --dist worksteal --ignore tests/conformance --ignore tests/clients --ignore tests/board/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test coverage quick ci-long tamper faults conformance clients release-check snippets walk recordings check lint laws ratchets types imports format lock pages outside bench \
+.PHONY: help install demo test coverage quick ci-long tamper faults conformance clients browser screenshots release-check snippets walk recordings check lint laws ratchets types imports format lock pages outside bench \
 	clean package-free
 
 help: ## Show this list
@@ -54,9 +54,19 @@ clients: $(STAMP) ## Claude Code, Codex and Gemini CLI against a scripted model,
 	@.ci/programs clients
 	@NODE_PROGRAMS=required $(BIN)/python -m pytest -n 0 tests/clients $(ARGS)
 
+browser: $(STAMP) ## The board in a real Chromium, in short; fetches what drives it (45 MB), and skips loudly without a Chromium
+	@.ci/programs board/browser
+	@.ci/browser
+	@$(BIN)/python -m pytest -n 0 -rs tests/board/browser $(ARGS)
+
+screenshots: $(STAMP) ## Every page of the board with work in it, in three widths and two colour schemes: build/screenshots
+	@.ci/browser
+	@$(BIN)/python scripts/screenshots.py $(FOLDER)
+
 ci-long: coverage faults ## What takes long: coverage, faults, every end-to-end test and client in all its forms
 	@COUNTERPOINT_LONG=1 $(BIN)/python -m pytest $(PARALLEL) -m "e2e and not faults" $(ARGS)
 	@COUNTERPOINT_LONG=1 $(MAKE) --no-print-directory clients
+	@COUNTERPOINT_LONG=1 $(MAKE) --no-print-directory browser
 
 release-check: $(STAMP) ## What would be released: version, changelog, two builds alike, contents, a start from the wheel
 	@$(BIN)/python scripts/release.py $(VERSION)
@@ -99,6 +109,7 @@ lock: $(STAMP) ## Write requirements/*.txt anew; UPGRADE=--upgrade takes newer v
 		--output-file requirements/dev.txt
 	@$(COMPILE) --group pyproject.toml:bootstrap --output-file requirements/bootstrap.txt
 	@$(COMPILE) --group pyproject.toml:docs --output-file requirements/docs.txt
+	@$(COMPILE) --group pyproject.toml:browser --constraint requirements/dev.txt --output-file requirements/browser.txt
 
 pages: $(STAMP) ## Write the pages of docs/ that the product tells itself: lifecycles, tools
 	@$(BIN)/python scripts/pages.py

@@ -165,7 +165,7 @@ def test_every_answer_keeps_foreign_code_out(browser: Any, planned: list[str]) -
         assert "frame-ancestors 'none'" in policy
         assert "require-trusted-types-for 'script'" in policy
         assert "unsafe" not in policy
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
         assert "style=" not in answer.text
         assert "<script>" not in answer.text

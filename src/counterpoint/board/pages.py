@@ -15,10 +15,10 @@ from counterpoint.board.sittings import ReadChanges
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Audit, Awaiting, Facets, State
 from counterpoint.core.model.filters import Judgment
-from counterpoint.core.model.journal import Verdict
+from counterpoint.core.model.journal import Submission, Verdict
 from counterpoint.core.model.lifecycles import Category
-from counterpoint.core.model.sessions import SessionFilter
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.sessions import Claim, SessionFilter
+from counterpoint.core.model.work import Dependency, Gate, Item, Label, Project
 from counterpoint.kernel.errors import CounterpointError, NotFound
 
 SESSIONS: Final = 40
@@ -83,11 +83,24 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class PageAddress:
+    """Which page is asked for: its name, what of the path is behind that, and the query."""
+
+    name: str
+    subpath: str = ""
+    query: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
-    """A template, and what reads its variables."""
+    """A template, and what reads its variables.
+
+    tables: an entry that writes in any of these may change the page, beside those about items that it links to; None: any may.
+    """
 
     template: str
     read: Callable[[Answer], dict[str, Any]]
+    tables: frozenset[str] | None = None
 
 
 def read_now(answer: Answer) -> dict[str, Any]:
@@ -261,11 +274,14 @@ def read_proof(answer: Answer) -> dict[str, Any]:
     }
 
 
+_WORK: Final = frozenset(
+    noun.table for noun in (Claim, Dependency, Gate, Item, Label, Project, Submission, Verdict)
+)
 PAGES: Final[Mapping[str, Page]] = {
     "": Page("now.html", read_now),
-    "review": Page("review.html", read_review),
-    "items": Page("item.html", read_item),
-    "board": Page("board.html", read_board),
+    "review": Page("review.html", read_review, _WORK),
+    "items": Page("item.html", read_item, frozenset()),
+    "board": Page("board.html", read_board, _WORK),
     "proof": Page("proof.html", read_proof),
 }
 """Each page by the first part of its path."""

@@ -28,3 +28,17 @@ MENU: Final = (
     ("Record", (("knowledge", "Knowledge"),)),
 )
 """What the menu of the bar holds: groups of pages that are not asked for all day."""
+KEYS: Final = {
+    "": "n",
+    "board": "b",
+    "review": "r",
+    "timeline": "t",
+    "graph": "g",
+    "proof": "p",
+    "search": "s",
+    "sessions": "e",
+    "knowledge": "k",
+    "projects": "j",
+    "settings": ",",
+}
+"""What follows `g` to go to a page."""

@@ -4,7 +4,8 @@
 with its port, `Sec-Fetch-Site` is `same-origin` where a browser says it, and the form carries the sitting's token.
 2. The one exception is /login, which a private file posts to; it takes nothing but a code that nobody else can have.
 3. Every answer has `HEADERS`: no script, style or picture but those of this server, and no text is ever markup.
-4. Reads of all boards take `READERS` threads of their own, so that agents wait for no page.
+4. What changes on a page that is open is pushed to it (`pump.py`); that stream is read like a page.
+5. Reads of all boards take `READERS` threads of their own, so that agents wait for no page.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any, Final, cast
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import MutableHeaders
@@ -25,9 +26,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from counterpoint.board import words
 from counterpoint.board.acts import Acted, Form, perform
+from counterpoint.board.live_parts import LiveParts, Rendering
 from counterpoint.board.markdown import PageProse
-from counterpoint.board.pages import Answer, SiteFacts
-from counterpoint.board.routes import BAR, MENU, ROUTES
+from counterpoint.board.pages import Answer, PageAddress, SiteFacts
+from counterpoint.board.pump import LiveStream, Pumps
+from counterpoint.board.routes import BAR, KEYS, MENU, ROUTES
 from counterpoint.board.sittings import (
     CODE_SECONDS,
     SITTING_SECONDS,
@@ -38,13 +41,15 @@ from counterpoint.board.sittings import (
 )
 from counterpoint.core.coordinator import Core
 from counterpoint.kernel.canonical import Json
-from counterpoint.kernel.errors import CounterpointError, Forbidden, Kind
+from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Kind
 from counterpoint.protocol.http.app import PAGE
+from counterpoint.protocol.http.events import Stream
 from counterpoint.protocol.workers import Workers
 
 READERS: Final = 2
 MAX_FORM_BYTES: Final = 256 * 1024
 FORM_SECONDS: Final = 10.0
+_NUMBER_DIGITS: Final = 15
 _HERE: Final = Path(__file__).parent
 _STATIC: Final[Mapping[str, str]] = {
     ".css": "text/css",
@@ -54,7 +59,8 @@ _STATIC: Final[Mapping[str, str]] = {
 HEADERS: Final[Mapping[str, str]] = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types board",
-    "referrer-policy": "no-referrer",
+    # With `no-referrer` a browser says of a form of this very server that it comes from nowhere.
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
@@ -104,9 +110,10 @@ class Site:
         )
         # What every template calls; the library types these by what it has itself.
         cast("dict[str, Any]", self._environment.globals).update(
-            {**words.CALLED_BY_TEMPLATES, "bar": BAR, "menu": MENU}
+            {**words.CALLED_BY_TEMPLATES, "bar": BAR, "menu": MENU, "keys": KEYS}
         )
         self._facts = SiteFacts()
+        self._pumps = Pumps(self.sittings, self._render_apart)
 
     def admit(
         self,
@@ -130,7 +137,7 @@ class Site:
 
     async def _answer(self, request: Request) -> Response:
         name, _, subpath = request.url.path.removeprefix("/").partition("/")
-        if name in {"login", "logout", "static", "acts"} or name in ROUTES:
+        if name in {"login", "logout", "static", "acts", "live"} or name in ROUTES:
             request.scope[PAGE] = f"/{name}"
         if name == "static":
             return self._static(request, subpath)
@@ -147,41 +154,61 @@ class Site:
             return await self._logout(request, sitting)
         if name == "acts":
             return await self._act(request, sitting, subpath)
-        if name not in ROUTES:
+        is_live = name == "live" and not subpath
+        if name not in ROUTES and not is_live:
             return self._message(404, "There is no such page", _FIRST_PAGE)
         if request.method not in {"GET", "HEAD"}:
             return _not_allowed("GET, HEAD")
-        return await self._workers.run(lambda: self._page(name, subpath, request, sitting))
+        if is_live:
+            return await self._live(request, sitting)
+        address = PageAddress(name, subpath, tuple(sorted(request.query_params.items())))
+        return await self._workers.run(lambda: self._page(address, sitting))
 
-    def _page(self, name: str, subpath: str, request: Request, sitting: Sitting) -> Response:
-        page, core = ROUTES[name], self._open(sitting)
+    def _page(self, address: PageAddress, sitting: Sitting) -> Response:
+        text, _ = self._show(address, sitting, self.sittings.open_core(sitting), LiveParts())
+        return _html(text)
+
+    def _show(
+        self, address: PageAddress, sitting: Sitting, core: Core, parts: LiveParts
+    ) -> tuple[str, LiveParts]:
+        """Return a page as one caller sees it, whole or apart."""
+        page = ROUTES[address.name]
         answer = Answer(
             core=core,
-            subpath=subpath,
-            query=dict(request.query_params),
+            subpath=address.subpath,
+            query=dict(address.query),
             read_changes=sitting.caller.read_changes,
             facts=self._facts,
         )
         with core.one_moment():
             variables = page.read(answer)
             state = answer.project
-        return self.render(
-            page.template,
-            page=name,
+            parts.sequence = answer.state.ledger_size - 1
+        text = self._environment.get_template(page.template).render(
+            page=address.name,
             project=state,
             you=core.caller.actor,
-            form_token=sitting.form_token,
+            form_token="" if parts.is_apart else sitting.form_token,
             now=answer.now,
+            live=parts,
+            prose=PageProse(),
             **variables,
         )
+        return text, parts
 
-    def _open(self, sitting: Sitting) -> Core:
-        try:
-            return sitting.caller.open_core()
-        except Forbidden:
-            # A credential that has ended ends what it had opened.
-            self.sittings.end(sitting)
-            raise
+    def _render_apart(self, address: PageAddress, sitting: Sitting, core: Core) -> Rendering:
+        text, parts = self._show(address, sitting, core, LiveParts(is_apart=True))
+        return parts.rendering(text)
+
+    async def _live(self, request: Request, sitting: Sitting) -> Response:
+        """Return the stream of what changes on a page that the query names."""
+        address, sequence = _page_of(request)
+        stream = LiveStream(sitting=sitting, loop=asyncio.get_running_loop())
+
+        def join() -> Callable[[], None]:
+            return self._pumps.join(address, sequence, stream, self.sittings.open_core(sitting))
+
+        return Stream(stream.pieces(), await self._workers.run(join))
 
     def _static(self, request: Request, name: str) -> Response:
         if request.method not in {"GET", "HEAD"}:
@@ -228,7 +255,7 @@ class Site:
         verb, _, subject = subpath.partition("/")
 
         def act() -> Acted:
-            acted = perform(self._open(sitting), verb, Form(subject, fields))
+            acted = perform(self.sittings.open_core(sitting), verb, Form(subject, fields))
             if acted.fault is None:
                 sitting.caller.tend()
             return acted
@@ -251,11 +278,8 @@ class Site:
 
     def render(self, template: str, status: int = 200, **variables: Any) -> Response:
         """Return a page."""
-        text = self._environment.get_template(template).render(prose=PageProse(), **variables)
-        # A lone half of a pair has no bytes.
-        return Response(
-            text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8"
-        )
+        page = self._environment.get_template(template)
+        return _html(page.render(prose=PageProse(), **variables), status)
 
     def _message(self, status: int, what: str, step: str) -> Response:
         return self.render("message.html", status, page="", now="", what=what, step=step)
@@ -304,6 +328,24 @@ def check_post(request: Request, form: Mapping[str, str], sitting: Sitting) -> N
             "this was not sent by a page of the board",
             hint="Load the page again, and send it from there.",
         )
+
+
+def _page_of(request: Request) -> tuple[PageAddress, int]:
+    """Return which page a stream is of, and the last entry that it tells of; InvalidInput."""
+    page = urlsplit(request.query_params.get("page", ""))
+    digits = request.query_params.get("seq", "").removeprefix("-")
+    name, _, subpath = page.path.removeprefix("/").partition("/")
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _NUMBER_DIGITS
+    if name not in ROUTES or not is_number:
+        raise InvalidInput("a stream names a page and the last entry of it", hint=_FIRST_PAGE)
+    query = dict(parse_qsl(page.query, keep_blank_values=True, max_num_fields=100))
+    address = PageAddress(name, unquote(subpath), tuple(sorted(query.items())))
+    return address, int(request.query_params["seq"])
+
+
+def _html(text: str, status: int = 200) -> Response:
+    # A lone half of a pair has no bytes.
+    return Response(text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
 
 
 def _not_allowed(methods: str) -> Response:

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.work import Item
+from counterpoint.kernel.errors import Forbidden
 
 CODE_SECONDS: Final = 60
 SITTING_SECONDS: Final = 12 * 3600
@@ -104,6 +105,18 @@ class Sittings:
                 del self._sittings[sitting.digest]
                 return None
             return sitting
+
+    def open_core(self, sitting: Sitting) -> Core:
+        """Return the core of whoever sits there; Forbidden, which ends the sitting, once a credential has ended."""
+        with self._guard:
+            is_open = sitting.digest in self._sittings and self.seconds() < sitting.ends
+        if not is_open:
+            raise Forbidden("this sitting is over", hint="Type `counterpoint board` again.")
+        try:
+            return sitting.caller.open_core()
+        except Forbidden:
+            self.end(sitting)
+            raise
 
     def end(self, sitting: Sitting) -> None:
         """End a sitting."""

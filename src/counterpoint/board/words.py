@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from markupsafe import Markup
+
 from counterpoint.core.model.answers import Obstacle
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Gate, Item
@@ -46,6 +48,13 @@ def span(now: str, since: str) -> str:
     return "0 s"
 
 
+def time_of(now: str, time: str) -> Markup:
+    """Return how long ago a time was, as an element whose text browsers keep up to date; empty without one."""
+    if not time:
+        return Markup()
+    return Markup('<time data-span datetime="{}">{}</time>').format(time, span(now, time))
+
+
 def body(text: str) -> str:
     """Return as much of a text as a page shows, with how much more there is."""
     if len(text) <= MAX_CHARACTERS:
@@ -80,6 +89,7 @@ def wait_chip(obstacle: Obstacle, item: Item) -> tuple[str, str]:
 
 CALLED_BY_TEMPLATES: Final[Mapping[str, object]] = {
     "span": span,
+    "time_of": time_of,
     "body": body,
     "title_of": title,
     "headline": headline,

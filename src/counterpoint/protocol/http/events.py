@@ -157,8 +157,11 @@ class Stream(Response):
             if not is_head:
                 async for piece in self._events:
                     body = {"type": "http.response.body", "body": piece, "more_body": True}
-                    await asyncio.wait_for(send(body), STALL)
-            await asyncio.wait_for(send({"type": "http.response.body", "body": b""}), STALL)
+                    # Not `wait_for`, which goes on if it is cancelled in the moment in which the piece is taken.
+                    async with asyncio.timeout(STALL):
+                        await send(body)
+            async with asyncio.timeout(STALL):
+                await send({"type": "http.response.body", "body": b""})
 
 
 async def _gone(receive: Receive) -> None:
