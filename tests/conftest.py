@@ -31,9 +31,6 @@ hypothesis.settings.load_profile("tests")
 """No property is about time: a busy machine would break it. The short form draws the same examples each time, so that what it
 finds was brought by the change that is tested; the long form draws others."""
 
-UNMEASURED = {"architecture", "clients", "conformance"}
-"""Folders whose tests look from outside: what they run in this process others run too."""
-
 ERAS = ("2026-07-28", "legacy")
 DATABASES = ("sqlite", "postgresql")
 LEDGER = ".counterpoint"
@@ -86,15 +83,9 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Measure no coverage where the same lines run often, or hardly any: in properties, in what looks at the house, and at other programs.
-
-    Properties try a tenth of their examples, and all of them where faults are tried in their long forms.
-    """
-    is_property = hypothesis.is_hypothesis_test(getattr(item, "obj", None))
-    if is_property:
+    """Try properties with a tenth of their examples, and with all of them where faults are tried in their long forms."""
+    if hypothesis.is_hypothesis_test(getattr(item, "obj", None)):
         item.add_marker(pytest.mark.faults)
-    if is_property or not UNMEASURED.isdisjoint(item.path.parts):
-        item.add_marker(pytest.mark.no_cover)
 
 
 @pytest.hookimpl(wrapper=True)
