@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,14 @@ def test_among_several_projects_the_folder_names_the_one(tmp_path: Path) -> None
     assert project_of(tmp_path / "harbour") == "harbour"
     assert project_of(tmp_path / "harbour", project="quay") == "quay"
     assert project_of(tmp_path / "harbour") == "harbour"
+
+
+def test_a_further_project_of_a_folder_has_its_own_title(tmp_path: Path) -> None:
+    folder = tmp_path / "The Harbour"
+    folder.mkdir()
+    for name, title in (("the-harbour", "The Harbour"), ("quay", "quay")):
+        with closing(open_app(folder, {}, project=name)) as app:
+            assert app.person().items.project().title == title
 
 
 def test_the_item_of_a_connection_names_its_project(tmp_path: Path) -> None:

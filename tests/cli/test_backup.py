@@ -140,8 +140,8 @@ def test_another_ledger_is_put_in_the_place_of_this_one_by_its_own_flag_alone(
     assert said.code == 0
     assert "Restored quay: 2 entries" in said.out
     back = said.out.partition("The way back to it: `counterpoint ")[2].partition("`")[0].split()
-    assert back[:2] == ["restore", "--other-ledger"]
-    assert call(*back, "--yes").code == 0
+    assert back[:3] == ["restore", "--yes", "--other-ledger"]
+    assert call(*back).code == 0
     assert call("status", "--json").json["project"]["id"] == "harbour"
     assert call("audit", "verify").code == 0
 

@@ -38,6 +38,20 @@ LINES = [
     ("update 4 --title 'New words'", "edit 4 --title 'New words'"),
     ("expand 4 'A part'", "add 'A part' --parent 4"),
     ("delete 4", "edit 4 --status cancelled --reason TEXT"),
+    ("update 4", "edit 4 --title TEXT"),
+    ("update 4 'New words'", "edit 4 --title 'New words'"),
+    ("update 4 -p 1", "edit 4 --priority 1"),
+    ("resume", "handoff resume"),
+    ("resume 4", "start 4"),
+    ("pause 4", "release 4"),
+    ("continue s-1", "start s-1"),
+    ("ls m2-3", "list --root m2-3"),
+    ("history 4", "log --item 4"),
+    ("blocked 4", "show 4"),
+    ("priority 4 1", "edit 4 --priority 1"),
+    ("config", "trust"),
+    ("run 4", "check 4"),
+    ("run", "supervise ID -- AGENT"),
 ]
 
 
@@ -61,6 +75,18 @@ def test_options_that_ours_lacks_are_named(call, place):
     assert "It has no --estimate." in said.err
 
 
+@pytest.mark.parametrize(
+    ("typed", "left"),
+    [("stop 4", "4"), ("dep add 4 3 2", "2"), ("update 4 words -p 1", "words")],
+)
+def test_words_without_a_place_are_named(call, place, typed, left):
+    assert f"It has no {left}." in call(*typed.split()).err
+
+
+def test_a_hidden_command_is_no_suggestion(call, place):
+    assert "listings" not in call("settingz").err
+
+
 def test_programs_read_the_line_as_json(call, place):
     said = call("close", "4", "--json")
     assert said.json["error"] == "invalid_input"
@@ -71,10 +97,11 @@ def test_programs_read_the_line_as_json(call, place):
 def test_every_translation_is_a_command_that_takes_its_options(words):
     translation = FOREIGN_COMMANDS[words]
     assert words not in COMMANDS
-    for template in filter(None, (translation.line, translation.otherwise)):
+    line, otherwise, with_id, bare = translation
+    for template in filter(None, (line, otherwise, with_id, line + bare)):
         command, used = resolve(template)
         taken = {name for param in command.params for name in param.opts}
-        assert {word for word in used if word.startswith("--")} <= taken
+        assert {word for word in used if word.startswith("--") and word != "--"} <= taken
 
 
 def resolve(template: str) -> tuple[click.Command, list[str]]:

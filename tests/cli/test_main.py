@@ -207,6 +207,13 @@ def test_a_project_that_is_not_there_is_not_made_by_looking(call, app):
     assert [project.project for project in app.store.projects()] == ["harbour"]
 
 
+def test_a_named_ledger_that_is_not_there_is_not_begun_in_this_folder(call, ledger):
+    gone = call("status", "--db", "/nowhere/at/all/x.db")
+    assert (gone.code, "there is no folder /nowhere/at/all" in gone.err) == (3, True)
+    assert "counterpoint init" not in gone.err
+    assert "`counterpoint init --db x.db` begins one" in call("status", "--db", "x.db").err
+
+
 def test_a_database_server_of_another_kind_is_refused_in_words(call, place):
     """An address is never taken for the name of a file."""
     said = call("status", "--db", "mysql://nowhere/x")

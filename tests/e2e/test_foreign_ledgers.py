@@ -75,7 +75,10 @@ def test_what_another_account_trusted_runs_nothing_here(
         said = counterpoint(*words, cwd=folder)
         assert "this account has trusted nothing of this ledger here" in said.stdout, words
         assert "counterpoint trust" in said.stdout, words
-    assert counterpoint("trust", "--allow", "true", cwd=folder).returncode == 1
+    refusal = counterpoint("trust", "--allow", "true", cwd=folder)
+    assert refusal.returncode == 1
+    assert "With it would count" not in refusal.stderr
+    assert "; the token ci (read, write)" in refusal.stderr
     shown = counterpoint("trust", cwd=folder)
     assert shown.returncode == 1
     assert "the token ci (read, write)" in shown.stdout

@@ -193,8 +193,17 @@ def restore_command(file: Path, yes: bool, other: bool, as_json: bool, db: str |
     if aside is not None:
         out.line(f"The replaced database is {aside}.")
         if any(ledger.size is not None for ledger in present):
-            flag = "" if all(copied.ledger in ledgers for copied in projects) else " --other-ledger"
-            out.line(f"The way back to it: `counterpoint restore{flag} {quote(str(aside))}`")
+            flags = [
+                "--yes",
+                *(
+                    ()
+                    if all(copied.ledger in ledgers for copied in projects)
+                    else ("--other-ledger",)
+                ),
+                *(("--db", quote(db)) if db else ()),
+            ]
+            way_back = " ".join(("counterpoint restore", *flags, quote(str(aside))))
+            out.line(f"The way back to it: `{way_back}`")
     return 0
 
 

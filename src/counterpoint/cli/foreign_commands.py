@@ -1,14 +1,15 @@
 """Commands of other tools, and what to type here in place of each.
 
 Rules: (1) nothing is run, since a guess must not change work; (2) what was typed comes back in the line to type: ids, texts and
-the options that our command has; (3) an option that it lacks is named; (4) one line for each id where our command takes one.
+the options that our command has; (3) an option that it lacks is named, and so is a word that it does not take; (4) one line for
+each id where our command takes one.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import click
@@ -20,11 +21,14 @@ class Translation(NamedTuple):
     """What to type for a foreign command.
 
     line: our command; `{id}`, `{other}` and `{text}` stand for what was typed.
-    otherwise: a second line, for what else the word may have meant; may be empty.
+    otherwise: a second line, for what else the word may have meant; may be empty. with_id: the line where an id was typed.
+    bare: what the line ends with where no option was typed, which would change nothing.
     """
 
     line: str
     otherwise: str = ""
+    with_id: str = ""
+    bare: str = ""
 
 
 _CREATE: Final = Translation("add {text}")
@@ -34,13 +38,15 @@ _CLOSE: Final = Translation(
 _CANCEL: Final = Translation("edit {id} --status cancelled --reason {text}")
 _COMMENT: Final = Translation("note {id} {text}")
 _SHOW: Final = Translation("show {id}")
-_LIST: Final = Translation("list")
+_LIST: Final = Translation("list", with_id="list --root {id}")
 _SEARCH: Final = Translation("find {text}")
 _CLAIM: Final = Translation("start {id}")
-_EDIT: Final = Translation("edit {id}")
-_STATUS: Final = Translation("status")
-_LOG: Final = Translation("log")
-_WATCH: Final = Translation("top", "status")
+_EDIT: Final = Translation("edit {id}", bare=" --title {text}")
+_STATUS: Final = Translation("status", with_id="show {id}")
+_LOG: Final = Translation("log", with_id="log --item {id}")
+_WATCH: Final = Translation("top", "status", with_id="log --item {id} --follow")
+_CONFIG: Final = Translation("trust", "policy")
+_RUN: Final = Translation("check {id}", "supervise {id} -- AGENT")
 _BOARD: Final = Translation("board", "top")
 _DEPEND: Final = Translation("edit {id} --after {other}")
 _ASSIGN: Final = Translation("edit {id} --assignee {text}")
@@ -55,7 +61,7 @@ FOREIGN_COMMANDS: Final[Mapping[str, Translation]] = {
     "add-task": _CREATE,
     "todo": Translation("add {text}", "list"),
     "add-subtask": Translation("add {text} --parent {id}"),
-    "ready": Translation("next"),
+    "ready": Translation("next", with_id="next --root {id}"),
     "close": _CLOSE,
     "done": _CLOSE,
     "complete": _CLOSE,
@@ -117,6 +123,8 @@ FOREIGN_COMMANDS: Final[Mapping[str, Translation]] = {
     "set": _EDIT,
     "set-status": Translation("edit {id} --status {text}"),
     "rename": Translation("edit {id} --title {text}"),
+    "priority": Translation("edit {id} --priority {other}"),
+    "prioritize": Translation("edit {id} --priority {other}"),
     "move": Translation("edit {id} --parent {other}"),
     "mv": Translation("edit {id} --parent {other}"),
     "label": _LABEL,
@@ -144,7 +152,7 @@ FOREIGN_COMMANDS: Final[Mapping[str, Translation]] = {
     "activity": _LOG,
     "events": _LOG,
     "timeline": _LOG,
-    "tail": Translation("log --follow"),
+    "tail": Translation("log --follow", with_id="log --item {id} --follow"),
     "watch": _WATCH,
     "stats": _STATUS,
     "summary": _STATUS,
@@ -154,7 +162,7 @@ FOREIGN_COMMANDS: Final[Mapping[str, Translation]] = {
     "stale": _STATUS,
     "who": _STATUS,
     "whoami": _STATUS,
-    "brief": Translation("prime", "status"),
+    "brief": Translation("prime", "status", with_id="show {id}"),
     "decide": Translation("note {text} --kind decision"),
     "decision": Translation("note {text} --kind decision"),
     "learn": Translation("note {text} --kind learning"),
@@ -167,10 +175,16 @@ FOREIGN_COMMANDS: Final[Mapping[str, Translation]] = {
     "epic": Translation("add {text} --kind phase"),
     "epic create": Translation("add {text} --kind phase"),
     "epic list": _LIST,
+    "run": _RUN,
+    "exec": _RUN,
+    "execute": _RUN,
     "test": _CHECK,
     "validate": Translation("check {id}", "doctor"),
     "prove": Translation("audit verify"),
     "proof": Translation("audit verify"),
+    "config": _CONFIG,
+    "settings": _CONFIG,
+    "configure": Translation("init"),
     "setup": Translation("init"),
     "install": Translation("init"),
     "uninstall": Translation("init --remove"),
@@ -179,9 +193,9 @@ FOREIGN_COMMANDS: Final[Mapping[str, Translation]] = {
     "shutdown": Translation("down"),
     "sync": Translation("export", "status"),
     "dump": Translation("export"),
-    "pause": Translation("handoff pause --summary {text}"),
-    "resume": Translation("handoff resume"),
-    "continue": Translation("handoff continue {text}"),
+    "pause": Translation("handoff pause --summary {text}", with_id="release {id}"),
+    "resume": Translation("handoff resume", with_id="start {id}"),
+    "continue": Translation("handoff continue {text}", "start {id}"),
 }
 """Words of beads, task-master, Backlog.md, GitHub's `gh` and ordinary habit; two words before one."""
 
@@ -235,19 +249,21 @@ def translate(arguments: Sequence[str], commands: click.Group) -> InvalidInput |
         return None
     words, translation = match
     behind = arguments[len(words.split()) :]
-    lines = list(_lines_to_type(translation.line, behind, commands))
-    alternatives = (
-        list(_lines_to_type(translation.otherwise, behind, commands))
-        if translation.otherwise
-        else []
-    )
-    unknown = lines[0][1]
+    template = translation.line
+    typed = _read_typed(template, behind, _options_of(template, commands))
+    if typed.ids and translation.with_id:
+        template = translation.with_id
+    elif not typed.options:
+        template += translation.bare
+    lines, left = _lines_to_type(template, behind, commands)
+    otherwise = translation.otherwise
+    alternatives = _lines_to_type(otherwise, behind, commands)[0] if otherwise else []
     hint = [
         "Type:",
-        *(f"  {line}" for line, _ in lines),
+        *(f"  {line}" for line in lines),
         *(["or:"] if alternatives else []),
-        *(f"  {line}" for line, _ in alternatives),
-        *([f"It has no {', '.join(unknown)}."] if unknown else []),
+        *(f"  {line}" for line in alternatives),
+        *([f"It has no {', '.join(left)}."] if left else []),
     ]
     return InvalidInput(
         f"`{words}` is a word of other tools, so nothing was done", hint="\n".join(hint)
@@ -256,21 +272,29 @@ def translate(arguments: Sequence[str], commands: click.Group) -> InvalidInput |
 
 def _lines_to_type(
     template: str, behind: Sequence[str], commands: click.Group
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Return our lines for a template, one for each id, each with the options that could not be kept."""
+) -> tuple[list[str], list[str]]:
+    """Return our lines for a template, one for each id, and what was typed that they have no place for."""
     typed = _read_typed(template, behind, _options_of(template, commands))
     texts, ids = typed.texts, typed.ids
-    if "{id}" not in template:
+    if "{id}" not in template and "{text}" in template:
         # An id is a text where no item is meant.
         texts, ids = (*ids, *texts), ()
     if "{id}" in template and not ids and texts and "{text}" not in template:
         ids, texts = texts, ()
     text = shlex.quote(" ".join(texts)) if texts else "TEXT"
     first, others = (ids[:1], ids[1:]) if "{other}" in template else (ids, ())
-    for item in first or ("ID",):
-        line = template.format(id=_quoted(item), other=_quoted(next(iter(others), "ID")), text=text)
-        options = " ".join(typed.options)
-        yield " ".join(filter(None, ("counterpoint", line, options))), typed.unknown
+    left = [
+        *typed.unknown,
+        *(others[1:] if "{id}" in template else ids),
+        *(texts if "{text}" not in template else ()),
+    ]
+    other = _quoted(next(iter(others), "ID"))
+    lines = [
+        template.format(id=_quoted(item), other=other, text=text)
+        for item in (first if first and "{id}" in template else ("ID",))
+    ]
+    options = " ".join(typed.options)
+    return [" ".join(filter(None, ("counterpoint", line, options))) for line in lines], left
 
 
 def _quoted(item: str) -> str:

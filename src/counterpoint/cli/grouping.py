@@ -61,7 +61,7 @@ class Group(click.Group):
         except click.UsageError as fault:
             from difflib import get_close_matches
 
-            names = self.list_commands(ctx)
+            names = [name for name in self.list_commands(ctx) if name not in GROUPS.get(HIDDEN, {})]
             near = get_close_matches(args[0], names, n=1)
             offer = f" Did you mean `{near[0]}`?" if near else ""
             if not near and len(names) <= _FEW:

@@ -26,6 +26,7 @@ _ITEM = expression(r"(?<![\w-])(?!check-)[a-z0-9]+(?:-[a-z0-9]+)*-\d+(?![\w-])")
 PHRASES: Final[Phrases] = {
     Act.LOOK_UP: "check the id with `counterpoint find` or `counterpoint list`",
     Act.READ_AGAIN: "read it again with `counterpoint show ID`",
+    Act.GIVE_COMMAND: "add one with `counterpoint edit ID --check COMMAND`",
     Act.START: "take it up with `counterpoint start ID`",
     Act.PROVE_CLAIM: "take it up with `counterpoint start ID`",
     Act.CONTINUE: "run it again: your next command begins another session",

@@ -167,6 +167,7 @@ def test_a_signer_that_lost_its_state_is_another_one(call, signed):
     shutil.rmtree(state())
     assert call("audit", "verify").code == 0
     assert "no key of this ledger" in call("audit", "verify").err
+    assert "signature" not in (looked := call("status")).out + looked.err
     write(signed, "Seven")
     assert call("audit", "prove", "--checkpoint").code == 0
     assert note.read_text() == kept

@@ -52,11 +52,14 @@ def test_what_nobody_holds_is_checked_too(call, added):
     item = added(PASSES, starts=False)
     said = call("check", item)
     assert (said.code, "finish" in said.err) == (0, False)
+    assert f"Nobody has taken {item} up: `counterpoint start {item}`" in said.err
 
 
 def test_what_may_not_be_checked_is_refused(call, ledger, agent):
     """A task without a check, a gate it has not, a command nobody has let be run, and what an agent holds."""
-    assert call("check", "harbour-6").code == 2
+    unchecked = call("check", "harbour-6")
+    assert unchecked.code == 2
+    assert "`counterpoint edit harbour-6 --check COMMAND`" in unchecked.err
     assert call("check", "999").code == 1
     item = call("add", "x", "--verify", "make sail", "--json").json["item"]["id"]
     said = call("check", item)

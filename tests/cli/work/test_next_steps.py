@@ -21,6 +21,8 @@ def test_a_hint_names_the_item_that_it_is_about(call, ledger):
     assert f"counterpoint submit {phase}`" in call("finish", task, "-m", "done").err
     assert f"counterpoint submit {phase}`" in call("edit", phase, "--status", "done").err
     assert f"counterpoint approve {phase}`" in call("submit", phase, "-m", "all").err
+    unasked = call("approve", task).err
+    assert ("reviewer" in unasked, "asks for no review, and is done" in unasked) == (False, True)
     refused = call("edit", phase, "--status", "done")
     assert refused.code == 1
     assert "counterpoint policy --reviews self" in refused.err

@@ -120,6 +120,8 @@ def test_a_person_waives_a_gate_with_a_reason(call, agent):
     assert said.json["gate"]["status"] == "waived"
     assert said.json["gate"]["reason"] == "no tools"
     assert call("waive", LAUNCH, "review").code == 2
+    assert "The item has: review." in call("waive", LAUNCH, "--reason", "no tools").err
+    assert "The item has: none." in call("waive", "harbour-6", "--reason", "no tools").err
     assert call("waive", LAUNCH, "nothing", "--reason", "x").code == 1
 
 

@@ -123,3 +123,10 @@ def test_a_gate_may_need_a_shell(seat: Seat) -> None:
     """It is kept as it was given; whether it may be run is judged as for any command."""
     gate = {"command": "npm test && npm run build", "label": "Tests", "required": True}
     assert seat("boss").does("configure_project", gates=[gate])["gates"] == [gate]
+
+
+@pytest.mark.parametrize("name", ["{}", "#{}"])
+def test_an_issue_that_is_set_by_its_number_is_found(seat: Seat, make: Make, name: str) -> None:
+    issue = make()
+    named = name.format(issue.rpartition("-")[2])
+    assert seat("will", "worker", named).does("get_issue")["identifier"] == issue

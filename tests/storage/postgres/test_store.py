@@ -40,6 +40,16 @@ def test_a_database_that_does_not_exist_is_told_as_such(address):
     assert not refused.value.retryable
 
 
+def test_a_role_that_may_not_come_in_or_look_hears_so(address):
+    connected(address).close()
+    with psycopg.connect(address, autocommit=True) as link:
+        link.execute("DROP ROLE IF EXISTS stranger")
+        link.execute("CREATE ROLE stranger LOGIN")
+    for role, words in (("nobody", "not let this address in"), ("stranger", "lacks a right")):
+        with pytest.raises(Unavailable, match=words):
+            connected(address.replace("postgres:", f"{role}:", 1)).projects()
+
+
 def test_a_database_for_reading_only_is_read(address, task, save):
     """A write is refused with what to do; a reading goes on."""
     connected(address).close()

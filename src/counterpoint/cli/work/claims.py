@@ -279,9 +279,19 @@ def check_command(context: CommandContext, *, name: str, gates: tuple[str, ...])
     if not out.json:
         passed = sum(_passed(receipt) for receipt in done.receipts)
         out.aside(f"{passed} of {counted(len(done.receipts), 'check')} passed.")
-        if done.passed and token is not None:
-            out.aside(f"End it with `counterpoint finish {item} --summary TEXT`.")
+        if done.passed and (hint := _after_checks(core, item, token)):
+            out.aside(hint)
     return 0 if done.passed else 1
+
+
+def _after_checks(core: Core, item: str, token: int | None) -> str:
+    """Return what comes after checks that passed: the end of a task that is held, the start of an open one."""
+    if token is not None:
+        return f"End it with `counterpoint finish {item} --summary TEXT`."
+    checked = core.items.get(item)
+    if checked.category != "open" or not checked.is_workable:
+        return ""
+    return f"Nobody has taken {item} up: `counterpoint start {item}` begins it."
 
 
 def _token(core: Core, item: str) -> int | None:

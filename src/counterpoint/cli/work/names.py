@@ -6,7 +6,7 @@ other title has, in any case. An id goes before a number, and a number before a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal
 
@@ -105,16 +105,23 @@ class OfItem(click.ParamType[str]):
     ) -> list[CompletionItem]:
         """Return those that begin so; nothing without an item, or where no ledger can be read."""
         del param
+        return _beginning(self._choices(ctx) or (), incomplete)
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str | None:
+        """Return which there are to choose from; None without an item, or where no ledger can be read."""
+        del param
+        words = self._choices(ctx) if ctx is not None else None
+        return None if words is None else f"The item has: {', '.join(words) or 'none'}."
+
+    def _choices(self, ctx: click.Context) -> Sequence[str] | None:
         # An option whose value is being typed keeps click from giving arguments their names.
         item_name = ctx.params.get("item") or ctx.params.get("name") or "".join(ctx.args[:1])
         with suppress(CounterpointError, click.ClickException), _read(ctx.params) as core:
             item = core.items.get(item_id(core, item_name))
             if self._sort == "move":
-                return _beginning(item.states.moves[item.status], incomplete)
-            return _beginning(
-                [gate.name for gate in core.overview.facets(item.id).gates], incomplete
-            )
-        return []
+                return tuple(item.states.moves[item.status])
+            return [gate.name for gate in core.overview.facets(item.id).gates]
+        return None
 
 
 STATUS: Final = UsedWord("status")

@@ -132,7 +132,7 @@ def _print_head(out: Output, state: State, unsigned: Unsigned) -> None:
         out.line(f"Clock: {ahead_in_words(state.ahead)}", style="yellow")
     if unsigned.broken:
         out.line(f"Broken: {unsigned.why}; run `counterpoint audit verify`.", style="red")
-    elif unsigned.why:
+    elif unsigned.why and unsigned.waiting:
         out.aside(_waiting(unsigned, state))
 
 

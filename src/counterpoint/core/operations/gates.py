@@ -167,7 +167,7 @@ class Gates(Verbs):
             )
         if not gates:
             raise InvalidInput(
-                f"{check.item} has no check gate",
+                f"{check.item} has no check",
                 hint=f"{Act.GIVE_COMMAND}.",
             )
         chosen = [gate for gate in gates if not check.gates or gate.name in check.gates]

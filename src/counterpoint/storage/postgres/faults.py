@@ -7,7 +7,7 @@
     silence inside a transaction,
     too many connections, the server is starting     StoreBusy         try again
     disk full                                        StoreFull         nothing was written
-    a read-only transaction, no privilege            StoreReadOnly
+    a read-only transaction, no privilege            StoreReadOnly     without one also for a read
     damaged tables or indexes; a table, a column
     or a function gone, or of another type           StoreCorrupt
     a value too long for an index                    InvalidInput
@@ -78,10 +78,14 @@ _MEANINGS: tuple[tuple[type[psycopg.Error], type[CounterpointError]], ...] = (
 _HINTS: dict[type[CounterpointError], str] = {
     InvalidInput: "Shorten the names of the call.",
     StoreFull: "Free some space on the database server and repeat the call.",
-    StoreReadOnly: "Give the role of the address the right to write, on the primary server.",
+    StoreReadOnly: "Give the role of the address the right to read and write, on the primary server.",
     StoreCorrupt: "Keep the server's files aside and restore its last sound backup.",
     Unavailable: "Check the address: user, password and the name of the database.",
 }
+_LEADS: dict[type[CounterpointError], str] = {
+    Unavailable: "the database server does not let this address in",
+}
+_NO_RIGHT = "the role of the address lacks a right"
 _SAID: dict[type[CounterpointError], tuple[str, ...]] = {
     StoreBusy: ("starting up", "too many clients", "remaining connection slots", "too many conn"),
     Unavailable: ("authentication failed", "does not exist", "pg_hba.conf", "is not permitted"),
@@ -95,7 +99,9 @@ def meaning(fault: psycopg.Error, where: str) -> CounterpointError | None:
         return None
     if kind is StoreUnreachable:
         kind = _classify_refusal(str(fault))
-    lead = (kind.__doc__ or "").strip().rstrip(".")
+    lead = _LEADS.get(kind, (kind.__doc__ or "").strip().rstrip("."))
+    if isinstance(fault, errors.InsufficientPrivilege):
+        lead = _NO_RIGHT
     text = " ".join(str(fault).split())[:300]
     return kind(f"{lead}: {where} ({text})", hint=_HINTS.get(kind, ""), address=where)
 

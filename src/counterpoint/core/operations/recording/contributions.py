@@ -19,7 +19,7 @@ from counterpoint.core.model.access import Independence
 from counterpoint.core.model.identity import Connection, Contribution, Part, Succession
 from counterpoint.core.model.journal import Outcome, Submission
 from counterpoint.core.model.sessions import Claim
-from counterpoint.core.model.work import Item, Project
+from counterpoint.core.model.work import Gate, Item, Project
 from counterpoint.core.operations.recording.authority import caller_authority, refuse_untold, way_on
 from counterpoint.core.operations.recording.change import Change
 from counterpoint.core.operations.recording.context import Caller
@@ -205,13 +205,16 @@ def refuse_own(
         return "self"
     if why not in {None, "own"} and policy == "declared":
         why = "own" if has_same_name(caller.actor, parts, others) else None
+    unasked = _unasked(change, item) if why is not None and act == "judge" else ""
     if why == "own":
         workers = worker_names(parts, others) | {mark.agent for mark in marks if mark.agent}
-        _refuse_worker(change, item, act, instead, parts, workers)
+        _refuse_worker(
+            change, item, act, unasked or _ways_of_others(change, instead), parts, workers
+        )
     if why is not None:
         raise Forbidden(
             _WHY[why].format(name=caller.actor.name, item=item, act=act),
-            hint=_way_past_doubt(change, instead),
+            hint=unasked or _way_past_doubt(change, instead),
         )
     certainty = independence(caller.actor, parts)
     if counts and not suffices(certainty, policy):
@@ -230,7 +233,7 @@ def _refuse_worker(
     change: Change,
     item: str,
     act: str,
-    instead: Act,
+    hint: str,
     parts: Iterable[Contribution],
     workers: Collection[str],
 ) -> NoReturn:
@@ -241,7 +244,6 @@ def _refuse_worker(
         and actor.principal.strength == "credential"
         and any(part.principal == actor.principal.id for part in parts)
     )
-    hint = _ways_of_others(change, instead)
     if _has_only_submitted(change, item):
         raise Forbidden(_WHY["submitter"].format(name=actor.name, item=item, act=act), hint=hint)
     if actor.kind != "agent" or has_worked or not workers:
@@ -264,6 +266,16 @@ def _has_only_submitted(change: Change, item: str) -> bool:
     return not children or not change.select(
         Contribution, item=children, principal=selves(caller), how="worked"
     )
+
+
+def _unasked(change: Change, item: str) -> str:
+    """Return that nobody has to judge an item; empty if it asks for a review, or something of it was handed in."""
+    submissions = change.select(Submission, item=item)
+    if any(row.is_live for row in submissions) or change.select(Gate, item=item, kind="review"):
+        return ""
+    current = change.get(Item, item)
+    ends = f", and is {current.status}" if current.is_closed else ": whoever works on it ends it"
+    return f"It asks for no review{ends}."
 
 
 def _ways_of_others(change: Change, instead: Act) -> str:
