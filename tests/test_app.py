@@ -54,12 +54,12 @@ def test_among_several_projects_the_folder_names_the_one(tmp_path: Path) -> None
     assert project_of(tmp_path / "harbour") == "harbour"
 
 
-def test_a_further_project_of_a_folder_has_its_own_title(tmp_path: Path) -> None:
+def test_a_further_project_of_a_folder_has_its_own_heading(tmp_path: Path) -> None:
     folder = tmp_path / "The Harbour"
     folder.mkdir()
-    for name, title in (("the-harbour", "The Harbour"), ("quay", "quay")):
+    for name, heading in (("the-harbour", "The Harbour"), ("quay", "quay")):
         with closing(open_app(folder, {}, project=name)) as app:
-            assert app.person().items.project().title == title
+            assert app.person().items.project().heading == heading
 
 
 def test_the_item_of_a_connection_names_its_project(tmp_path: Path) -> None:

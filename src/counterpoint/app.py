@@ -359,7 +359,7 @@ class App:
         ):
             raise gone
         is_begun = projects.find() is None
-        project = projects.open(self._title() if is_begun else "", self._root_commits)
+        project = projects.open(self.places.home.name, self._root_commits)
         if self.trusted_place is not None:
             if self.begins_anew:
                 self.trusted_place.make(is_anew=True)
@@ -371,13 +371,6 @@ class App:
     def _projects_of(self, ports: Ports) -> Projects:
         system = Caller(actor=Actor(kind="system", name="counterpoint"), root=self.places.tree)
         return Core(ports, system).projects
-
-    def _title(self) -> str:
-        """Return the folder's name as the title of a new project; empty for a further one of the folder, which it would not tell apart."""
-        from counterpoint.kernel.naming import project_name_of
-
-        folder = self.places.home.name
-        return folder if project_name_of(folder) == self.project else ""
 
     def _settle_repository(self, projects: Projects) -> None:
         """Remember the repository of a project at the first full sight; Conflict for another one under its name."""
@@ -510,29 +503,12 @@ class App:
     def require(self) -> App:
         """Return this app if it has a database; NotFound with the next step if not, LedgerGone if it had one."""
         if not self.exists:
-            raise (self.past and self.past.gone()) or self._no_ledger()
-        return self
-
-    def _no_ledger(self) -> NotFound:
-        """Return the refusal of a place without a ledger; `init` makes none where another one was named."""
-        if self.settings.db and not self.is_remote:
-            from shlex import quote
-
-            folder = self.database.parent
-            return NotFound(
-                f"there is no ledger {self.database}",
-                hint="Check the path"
-                + (
-                    f"; `counterpoint init --db {quote(self.settings.db)}` begins one there."
-                    if folder.is_dir()
-                    else f": there is no folder {folder}."
-                ),
+            raise (self.past and self.past.gone()) or NotFound(
+                f"there is no ledger in {self.place if self.is_remote else self.folder}",
+                hint=hint_in_bare(str(self.places.tree))
+                or "Run `counterpoint init` here, or go to the folder of a project that has one.",
             )
-        return NotFound(
-            f"there is no ledger in {self.place if self.is_remote else self.folder}",
-            hint=hint_in_bare(str(self.places.tree))
-            or "Run `counterpoint init` here, or go to the folder of a project that has one.",
-        )
+        return self
 
     def share(self, host: App, *, guarded: bool = False) -> None:
         """Use the store, the breaker, the key, the trees and the time of grace of another app of the database.
@@ -600,7 +576,7 @@ class App:
             root=self.tree,
             home=self.places.home,
             client=identity.client,
-            item=self._item_of(ports, identity.item),
+            item=self._item_of(ports, identity.item) if identity.item else "",
             connection=attested.connection,
             confirmation=identity.confirmation,
             capability=identity.capability,

@@ -209,7 +209,7 @@ def test_a_project_that_is_not_there_is_not_made_by_looking(call, app):
 
 def test_a_named_ledger_that_is_not_there_is_not_begun_in_this_folder(call, ledger):
     gone = call("status", "--db", "/nowhere/at/all/x.db")
-    assert (gone.code, "there is no folder /nowhere/at/all" in gone.err) == (3, True)
+    assert (gone.code, "/nowhere/at/all/x.db: there is no such folder" in gone.err) == (3, True)
     assert "counterpoint init" not in gone.err
     assert "`counterpoint init --db x.db` begins one" in call("status", "--db", "x.db").err
 

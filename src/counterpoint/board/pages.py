@@ -58,7 +58,7 @@ class Answer:
     @property
     def project(self) -> str:
         """The title of the project."""
-        return self.state.project.title
+        return self.state.project.heading
 
     @property
     def now(self) -> str:

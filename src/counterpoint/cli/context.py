@@ -112,7 +112,7 @@ def require(app: App) -> None:
     try:
         app.require()
     except NotFound as missing:
-        raise Unavailable(missing.message, hint=missing.hint) from None
+        raise Unavailable(missing.message, hint=_way_to_named(app) or missing.hint) from None
     projects = [project.project for project in app.store.projects()]
     if projects and app.project not in projects:
         raise Unavailable(
@@ -120,6 +120,17 @@ def require(app: App) -> None:
             f" {app.project!r}",
             hint=f"Name one that it has with `--project`: {', '.join(sorted(projects))}.",
         )
+
+
+def _way_to_named(app: App) -> str:
+    """Return what to do where a ledger was named that is not there: `init` would make none in its place; empty for others."""
+    if not app.settings.db or app.is_remote:
+        return ""
+    if not app.folder.is_dir():
+        return f"Check the path {app.database}: there is no such folder."
+    from shlex import quote
+
+    return f"Check the path; `counterpoint init --db {quote(app.settings.db)}` begins one there."
 
 
 @contextmanager

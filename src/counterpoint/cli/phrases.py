@@ -61,6 +61,7 @@ PHRASES: Final[Phrases] = {
     Act.SET_ASIDE: "or give the work back: `counterpoint note ID TEXT --kind blocker`, then"
     " `counterpoint finish ID --outcome partial --summary TEXT`",
     Act.REOPEN: "reopen it with `counterpoint reopen ID`",
+    Act.NOT_AFTER: "take it out of what has to be done before with `counterpoint edit`, `--not-after`",
     Act.RELEASE: "a person can free it with `counterpoint release ID`",
     Act.UNBLOCK: "resolve its blockers with `counterpoint unblock ID`",
     Act.KEEP_DOCUMENTS: "turn it on with `counterpoint vault on`",
@@ -88,6 +89,9 @@ def name_item_in_hints(item: str) -> Generator[None]:
 
 
 def name_item_of(hint: str, message: str) -> str:
-    """Return a hint with the only item that a refusal names in its commands; as it is if that names none, or several."""
-    items = {match[0] for match in _ITEM.finditer(message)}
-    return name_item(hint, items.pop()) if len(items) == 1 else hint
+    """Return a hint with the only item that it, or else its refusal, names in its commands; as it is if those name none, or several."""
+    for text in (hint, message):
+        items = {match[0] for match in _ITEM.finditer(text)}
+        if len(items) == 1:
+            return name_item(hint, items.pop())
+    return hint

@@ -49,6 +49,7 @@ class Act(Enum):
     SET_ASIDE = "until then write down which command it waits for, and give the work back"
     CONFIGURE = "have a person do it, over a connection with a credential to maintain"
     REOPEN = "reopen it"
+    NOT_AFTER = "let nothing come after it"
     RELEASE = "a person can free it"
     UNBLOCK = "resolve its blockers"
     KEEP_DOCUMENTS = "ask a person to let this project keep documents of its own"

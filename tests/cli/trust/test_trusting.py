@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -93,6 +94,24 @@ def test_a_command_that_cannot_be_read_is_refused_as_such(
         assert refused.code == 2
         assert wrong in refused.err
     assert not (ledger / "counterpoint.toml").exists()
+
+
+def test_what_is_no_file_in_the_place_of_the_configuration_is_called_what_it_is(
+    ledger: Path, call: Callable[..., Any]
+) -> None:
+    file = ledger / "counterpoint.toml"
+    for sort, make in (
+        ("link", lambda: file.symlink_to(ledger / "other.toml")),
+        ("pipe", lambda: os.mkfifo(file)),
+        ("folder", file.mkdir),
+    ):
+        make()
+        for words in (("trust",), ("trust", "--allow", "make test")):
+            refused = call(*words)
+            assert (refused.code, f"is a {sort}, where a file is meant" in refused.err) == (2, True)
+        assert f"is a {sort}" in call("status").out
+        if sort != "folder":
+            file.unlink()
 
 
 def test_a_command_that_would_not_be_run_is_told_before_an_agent_fails_on_it(

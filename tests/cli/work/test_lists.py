@@ -325,6 +325,11 @@ def test_what_waits_for_something_cancelled_says_the_way_out(call, ledger, plan)
     assert f"harbour-10 waits for harbour-9: {way}." in cancelled.err
     reasons = [why for held in call("next", "--json").json["waiting"] for why in held["why"]]
     assert any(f"waits for harbour-9 (cancelled; {way}): A" in why for why in reasons)
-    assert way in call("start", waiting).err
+    refusal = call("start", waiting).err
+    assert way in refusal
+    assert "##" in plan or "harbour-9 is cancelled: reopen it with `counterpoint reopen" in refusal
+    due = call("status", "--json").json["waiting_for_you"][-1]
+    assert (due["id"], due["run"]) == ("harbour-9", "counterpoint reopen harbour-9")
+    assert due["what"] == "cancelled, and harbour-10 waits for it"
     assert call("edit", "harbour-10", "--not-after", "harbour-9").code == 0
     assert waiting in call("next").out

@@ -106,6 +106,13 @@ def test_a_plan_is_shown_before_it_is_made(call, ledger):
     assert [one["title"] for one in found["items"] if one["ready"]] == ["Parse"]
 
 
+def test_a_dry_run_says_whose_areas_it_did_not_compare(call, ledger):
+    lines = "".join(f"- [ ] Pile {n}\n  - areas: piles/{n}\n" for n in range(502))
+    (ledger / "PLAN.md").write_text(f"# Pier\n{lines}")
+    said = call("plan", "PLAN.md", "--dry-run")
+    assert "the first 500 items that are ready, not of the 2 after them" in said.err
+
+
 def test_a_dry_run_shows_who_could_start_at_once(call, ledger):
     areas = (
         ("Dig", "src/a/**", 2),

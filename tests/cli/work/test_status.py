@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -49,6 +51,17 @@ def test_a_repository_that_git_refuses_is_told_with_the_words_of_git(call, ledge
         "evidence is a comparison of file hashes until this is mended: git refuses"
     )
     assert "dubious ownership" in warning
+
+
+def test_a_title_that_no_entry_knows_is_not_called_redacted(call, ledger):
+    """What was taken away is; the audit says what was changed behind the ledger."""
+    assert call("audit", "redact", "harbour-6", "--reason", "secret").code == 0
+    with closing(sqlite3.connect(ledger / ".counterpoint/ledger.db")) as link, link:
+        link.execute("UPDATE items SET title = randomblob(16) WHERE id = 'harbour-5'")
+    for words in (("status",), ("list",), ("show", "harbour-5")):
+        assert "[not as recorded: `counterpoint audit verify`]" in call(*words).out
+    titles = {item["id"]: item["title"] for item in call("list", "--json").json["items"]}
+    assert titles["harbour-6"] == "[redacted]"
 
 
 def test_a_repository_without_a_git_to_read_it_is_told(call, ledger, monkeypatch, tmp_path):

@@ -274,3 +274,20 @@ def test_a_word_that_nothing_has_is_refused(
     """An empty list would look like work that there is not; what may be is empty all the same."""
     assert words in ada.is_refused(tool, **arguments)["hint"]
     assert ada.does("list", status="done") == {"items": []}
+
+
+def test_a_check_with_a_word_of_a_shell_is_refused(ada: Agent, plan: Plan) -> None:
+    for argv in (["make", "&&", "true"], ["make", ">", "log"], ["A=1", "make"]):
+        refusal = ada.is_refused("edit", id=plan["Notes"], verify=[argv])
+        assert "verify[0]" in refusal["message"], argv
+    ada.is_refused("plan", tree={"title": "P", "verify": [["make", "|", "tee"]]})
+    taken = [["sh", "-c", "make && true"], ["find", ".", "-exec", "true", "{}", ";"]]
+    ada.does("edit", id=plan["Notes"], verify=taken)
+
+
+def test_cancelling_says_how_what_waits_goes_on(ada: Agent, plan: Plan) -> None:
+    ada.does("edit", id=plan["Notes"], add_after=[plan["Parser"]])
+    hint = ada.does("edit", id=plan["Parser"], status="cancelled", reason="no")["hint"]
+    assert "reopen it with `edit`, or let nothing come after it with `edit`, `remove_after`" in hint
+    refusal = ada.is_refused("start", id=plan["Notes"])
+    assert "`remove_after`" in refusal["hint"]

@@ -77,7 +77,7 @@ def _head(state: State) -> str:
     done = sum(counts.get("done", 0) for counts in state.counts.values())
     every = sum(sum(counts.values()) for counts in state.counts.values())
     age = f", the last {span(state.now, state.last_entry_at)} ago" if state.last_entry_at else ""
-    return f"{flat(state.project.title)} · {done}/{every} done · {counted(state.ledger_size, 'entry')}{age}"
+    return f"{flat(state.project.heading)} · {done}/{every} done · {counted(state.ledger_size, 'entry')}{age}"
 
 
 def _waiting(state: State, awaiting: Sequence[Awaiting], core: Core) -> Iterator[Row]:

@@ -220,8 +220,7 @@ def edit_command(context: CommandContext, *, name: str, key: str, **given_: Any)
     answer = once(core, key, {"edit": item, "all": repr(edit)}, change)
     after = core.items.get(item)
     context.out.result(answer, status_line(after))
-    waiting = core.overview.facets(item).needed_by if after.category == "dropped" else ()
-    for waiter in [id_ for id_ in waiting if core.items.get(id_).category == "open"]:
+    for _, waiter in core.ready.stuck(item) if after.category == "dropped" else ():
         context.out.aside(f"{waiter} waits for {item}: {way_past(item, waiter)}.", style="yellow")
     warn(context, edit.checks or ())
 

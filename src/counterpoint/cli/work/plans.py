@@ -25,7 +25,11 @@ from counterpoint.core.model.lifecycles import SESSION
 from counterpoint.core.model.sessions import SessionFilter
 from counterpoint.core.operations.trust.erasing import ErasedTexts
 from counterpoint.core.rules.drafting import remarks_of_new
-from counterpoint.core.rules.planning.beginning import list_area_waits, list_startable
+from counterpoint.core.rules.planning.beginning import (
+    MAX_COMPARED,
+    list_area_waits,
+    list_startable,
+)
 from counterpoint.dialects.agentic.nouns import RETENTION_DAYS, Pruned
 from counterpoint.dialects.agentic.verbs.pruning import Pruning
 from counterpoint.dialects.agentic.verbs.sessions import PlanSessions
@@ -246,7 +250,12 @@ def _print_preview(
     done = {name for name in outside if core.items.get(name).category == "done"}
     ready = list_startable(planned, done)
     area_waits = list_area_waits(planned, ready)
-    out = context.out
+    out, warnings = context.out, [*stuck, *told_of_new, *draft.remarks]
+    beyond = sum(bool(planned[index].draft.areas) for index in ready) - MAX_COMPARED
+    if beyond > 0:
+        warnings.append(
+            f"areas are compared of the first {MAX_COMPARED} items that are ready, not of the {beyond:,} after them"
+        )
     if out.json:
         items = [
             {
@@ -261,7 +270,6 @@ def _print_preview(
             }
             for index, part in enumerate(planned)
         ]
-        warnings = [*stuck, *told_of_new, *draft.remarks]
         out.answer({"dry_run": True, "count": len(planned), "items": items, "warnings": warnings})
         return
     for line, starts in lines_of_plan(planned, ready, area_waits):
@@ -269,7 +277,7 @@ def _print_preview(
     out.line()
     at_once = f", {len(ready) - len(area_waits):,} of them at once" if area_waits else ""
     out.line(f"{counted(len(planned), 'item')}, {len(ready):,} ready{at_once}. Nothing was made.")
-    _warn(context, draft, [*stuck, *told_of_new, *draft.remarks])
+    _warn(context, draft, warnings)
 
 
 def _warn(context: CommandContext, draft: Draft, warnings: list[str]) -> None:

@@ -73,6 +73,7 @@ def show_state(context: CommandContext, *, is_long: bool = False) -> None:
         waiting = [
             *proposals,
             *list_due(state, awaiting, core.awaiting.approvals(), lacking, untold, runs),
+            *stuck_due(core, state),
             *endings_due(core, state.now),
         ]
     if context.out.json:
@@ -127,7 +128,7 @@ def _embedding(core: Core) -> Json:
 
 def _print_head(out: Output, state: State, unsigned: Unsigned) -> None:
     """Print how far the work is, and what keeps the ledger from being believed."""
-    out.line(f"{state.project.title}: {progress_in_words(state.counts)}", style="bold")
+    out.line(f"{state.project.heading}: {progress_in_words(state.counts)}", style="bold")
     if state.ahead:
         out.line(f"Clock: {ahead_in_words(state.ahead)}", style="yellow")
     if unsigned.broken:
@@ -357,6 +358,16 @@ def list_due(
             id_, what = live.item.id, f"{live.claim.agent} is gone"
             yield Due(id_, what, one_line(live.item.title), f"counterpoint release {id_}")
     yield from _checks_due(lacking)
+
+
+def stuck_due(core: Core, state: State) -> Iterator[Due]:
+    """Return what was given up and open work waits for; it is looked for where anything was."""
+    if any(categories.get("dropped") for categories in state.counts.values()):
+        for needed, waiter in {
+            needed.id: (needed, id_) for needed, id_ in core.ready.stuck()
+        }.values():
+            what = f"{needed.status}, and {waiter} waits for it"
+            yield Due(needed.id, what, one_line(needed.title), f"counterpoint reopen {needed.id}")
 
 
 def endings_due(core: Core, now: Timestamp) -> Iterator[Due]:

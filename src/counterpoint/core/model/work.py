@@ -71,6 +71,15 @@ class Project(Noun):
     trusted: Digest = ""
     search_path: Name = ""
 
+    @property
+    def heading(self) -> str:
+        """What it is headed by: its title, which is the name of its folder; the id of a further project of that folder."""
+        if self.title.lower() != self.project:
+            from counterpoint.kernel.naming import project_name_of
+
+            return self.title if project_name_of(self.title) == self.project else self.project
+        return self.title
+
 
 @frozen
 class Item(Noun):

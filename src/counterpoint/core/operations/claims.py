@@ -31,7 +31,7 @@ from counterpoint.core.model.identity import Connection, ProposedAct
 from counterpoint.core.model.journal import StartPoint
 from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim, Session
-from counterpoint.core.model.work import Item
+from counterpoint.core.model.work import Dependency, Item
 from counterpoint.core.operations.readiness import exclude_relaxed, judge_item, offers
 from counterpoint.core.operations.recording.authority import caller_authority, refusal
 from counterpoint.core.operations.recording.change import Change, missing
@@ -42,6 +42,7 @@ from counterpoint.core.operations.recording.connection_sessions import (
 )
 from counterpoint.core.operations.recording.context import Caller, Verbs
 from counterpoint.core.operations.recording.contributions import note_part
+from counterpoint.core.operations.recording.facets import items_by_id
 from counterpoint.core.operations.recording.handover import (
     GIVEN_UP,
     RELEASED,
@@ -403,6 +404,10 @@ def _runs(claim: Claim, now: Timestamp) -> bool:
 def _refuse_unready(view: Reading, item: str, judgment: Readiness) -> NoReturn:
     ending = ending_of(view, item)
     hint = f"{Act.UNBLOCK}, or {Act.TAKE_OTHER_WORK}." if judgment.is_blocked else ""
+    edges = view.select(Dependency, item=item)
+    for needed in items_by_id(view, (edge.needs for edge in edges)).values():
+        if needed.category == "dropped":
+            hint = f"{needed.id} is {needed.status}: {Act.REOPEN}, or {Act.NOT_AFTER}."
     raise NotReady(
         f"{item} is not ready: {'; '.join([*judgment.reasons, *([ending] if ending else [])])}",
         hint=GIVEN_UP if ending else hint,

@@ -16,7 +16,7 @@ from counterpoint.core.model.sessions import Claim
 from counterpoint.core.model.work import Area, Dependency, Gate, Item, Label
 from counterpoint.core.operations.recording.context import Caller, Verbs
 from counterpoint.core.operations.recording.contributions import PROJECT, relaxed_by
-from counterpoint.core.operations.recording.facets import line_of
+from counterpoint.core.operations.recording.facets import items_by_id, line_of
 from counterpoint.core.operations.recording.holders import Holders
 from counterpoint.core.operations.recording.links import waits_for_person
 from counterpoint.core.ports.store import Filter, Query, Reading
@@ -28,6 +28,8 @@ from counterpoint.kernel.plurals import agree
 RELAXED = "you approved its start or changed what it asks for, so somebody else does it"
 _PAGE = 50
 _FIRST_PAGE = 8
+_LOOKED_AT = 500
+"""How many of the items that were given up last are looked at for what waits for them."""
 _FIRST_JUDGED = 5
 """Most callers want the first few."""
 
@@ -51,6 +53,19 @@ class Ready(Verbs):
             holders = Holders(view, self._context)
             ready_items = offers(view, ready_filter, holders, after, in_order=in_order)
             return list(islice(exclude_relaxed(view, ready_items, self._context.caller), limit))
+
+    def stuck(self, item: str = "") -> list[tuple[Item, str]]:
+        """Return what was given up, the latest first, each with an open item that waits for it; item: only of this one."""
+        one_item = {"id": item} if item else {}
+        with self._context.reading() as view:
+            rows = view.select(
+                Item, order="updated_at desc", limit=_LOOKED_AT, category="dropped", **one_item
+            )
+            dropped = {row.id: row for row in rows}
+            edges = view.select(Dependency, needs=tuple(dropped)) if dropped else []
+            waiters = items_by_id(view, (edge.item for edge in edges))
+        waiting = {id_ for id_, waiter in waiters.items() if waiter.category == "open"}
+        return [(dropped[edge.needs], edge.item) for edge in edges if edge.item in waiting]
 
     def judge(self, item: Item) -> Readiness:
         """Return whether the caller may take up an item, with every reason."""

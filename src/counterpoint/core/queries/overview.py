@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import dropwhile, islice
 from typing import Any, Final, Literal, TypeVar
 
+from counterpoint.core.ledger.lines import REDACTION, list_redacted
 from counterpoint.core.model.answers import (
     Continuation,
     Facets,
@@ -22,7 +23,7 @@ from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import ItemFilter
 from counterpoint.core.model.journal import Outcome, Record, RecordKind, Transition
 from counterpoint.core.model.lifecycles import Category, tables_of_work
-from counterpoint.core.model.rows import N
+from counterpoint.core.model.rows import REDACTED, N, Prose, columns
 from counterpoint.core.model.sessions import Claim, Handoff, Session
 from counterpoint.core.model.work import (
     Alias,
@@ -56,6 +57,7 @@ from counterpoint.core.operations.rejections import rejections, verdict_queries
 from counterpoint.core.ports.store import Filter, Query, Reading
 from counterpoint.core.queries.awaiting import IN_REVIEW
 from counterpoint.core.rules.fitting import asked_words, drop_common_words, fold, nearness
+from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import InvalidInput
 
 Part = Literal[
@@ -331,8 +333,35 @@ _SHOWN: Final = 20
 _OPEN_BLOCKERS: Final = Query(Record, {"kind": "blocker", "status": "open"}, "number", limit=_SHOWN)
 _ROOTS: Final = Query(Item, {"parent": ""}, "number desc", limit=_SHOWN)
 _PROJECT: Final = Query(Project, {}, limit=1)
+_UNRECORDED: Final = Prose("[not as recorded: `counterpoint audit verify`]")
 STATE: Final[tuple[Query[Any], ...]] = _PROJECT, FIRST_CLAIMS, _OPEN_BLOCKERS, IN_REVIEW, _ROOTS
 """What is asked for the state of the project."""
+
+
+def mark_unrecorded(view: Reading, items: list[Item]) -> list[Item]:
+    """Return items, those whose title is gone though no entry tells that it was taken away with a title that says so.
+
+    Only the audit looks at whole tables; here it is asked where a title is gone, which is rare.
+    """
+    suspects = {item.id for item in items if item.title == REDACTED}
+    if not suspects:
+        return items
+    redactions = view.sequences(action=REDACTION, after=-1, limit=view.head().size)
+    gone = {
+        commitment
+        for sequence in redactions
+        for entry in view.entries(sequence, sequence + 1)
+        for commitment in list_redacted(canonical.load(entry))
+    }
+    names = [column.name for column in columns(Item)]
+    tables = (dict(zip(names, row, strict=True)) for row in view.table(Item))
+    unrecorded = {
+        row["id"]
+        for row in tables
+        if row["id"] in suspects
+        and not any(commitment.startswith(str(row["title"])) for commitment in gone)
+    }
+    return [replace(item, title=_UNRECORDED) if item.id in unrecorded else item for item in items]
 
 
 class Overview(Verbs):
@@ -348,6 +377,7 @@ class Overview(Verbs):
             current = item_named(view, item)
             if current is None:
                 raise missing(Item, item)
+            current = mark_unrecorded(view, [current])[0]
             item = current.id
             hanging: Mapping[str, Filter] = {"item": item}
             areas, gates = Query(Area, hanging), Query(Gate, hanging)
@@ -389,7 +419,7 @@ class Overview(Verbs):
                 ),
                 blockers=tuple(_OPEN_BLOCKERS.rows(view)),
                 in_review=tuple(IN_REVIEW.rows(view)[:_SHOWN]),
-                roots=tuple(_ROOTS.rows(view)),
+                roots=tuple(mark_unrecorded(view, _ROOTS.rows(view))),
                 ledger_size=head.size,
                 last_entry_at=head.time,
                 now=now,
@@ -408,7 +438,7 @@ class Overview(Verbs):
             criteria = replace(criteria, status="", category="dropped")
         with self._context.reading() as view:
             views = ItemReader(view).find(criteria, after=(after,), size=limit)
-            return [item_view.item for item_view in islice(views, limit)]
+            return mark_unrecorded(view, [item_view.item for item_view in islice(views, limit)])
 
     def counts(self, root: str = "") -> dict[str, dict[str, int]]:
         """Return how many items of each kind are in each category; root: only of this tree."""
@@ -425,7 +455,9 @@ class Overview(Verbs):
         with self._context.reading() as view:
             items = ItemReader(view).walk(categories, root)
             lines = iter(dropwhile(lambda line: line[1].id != after, items)) if after else items
-            return list(islice(lines, 1 if after else 0, limit + (1 if after else 0)))
+            levels = list(islice(lines, 1 if after else 0, limit + (1 if after else 0)))
+            marked = mark_unrecorded(view, [item for _, item in levels])
+            return [(level, item) for (level, _), item in zip(levels, marked, strict=True)]
 
     def held(self) -> tuple[Live, ...]:
         """Return what the caller's session holds; nothing where others write in it too whom nothing tells from him."""

@@ -36,6 +36,7 @@ PHRASES: Final[Phrases] = {
     Act.REVIEW: "have another agent, which did not work on it, `review` it, or a person:"
     " `counterpoint approve ID` or `counterpoint reject ID`",
     Act.REOPEN: "reopen it with `edit`",
+    Act.NOT_AFTER: "let nothing come after it with `edit`, `remove_after`",
     Act.UNBLOCK: "resolve its blockers with `note`",
 }
 

@@ -19,6 +19,7 @@ from counterpoint.core.model.presence import Departure
 from counterpoint.core.model.sessions import Claim, Handoff
 from counterpoint.core.model.trust.checking import Lacking
 from counterpoint.core.model.work import Criterion, Gate, Item
+from counterpoint.core.rules.planning.attributes import find_shell_word
 from counterpoint.core.rules.wording import NUMBER, id_of_name
 from counterpoint.dialects import arguments
 from counterpoint.dialects.arguments import HIGHEST, INTEGER, TEXT, TEXTS
@@ -102,8 +103,16 @@ Ids = Annotated[tuple[Id, ...], Field(max_length=50), TEXTS]
 Argv = Annotated[
     tuple[Annotated[str, Field(max_length=4_000)], ...], Field(min_length=1, max_length=200), TEXTS
 ]
+
+
+def _check(argv: tuple[str, ...]) -> tuple[str, ...]:
+    if fault := find_shell_word(argv):
+        raise ValueError(fault)
+    return argv
+
+
 Argvs = Annotated[
-    tuple[Argv, ...],
+    tuple[Annotated[Argv, AfterValidator(_check)], ...],
     Field(max_length=50),
     WithJsonSchema({"type": "array", "items": {"type": "array", "items": {"type": "string"}}}),
 ]

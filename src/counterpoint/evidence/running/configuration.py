@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast, get_args
@@ -51,6 +52,12 @@ MIRROR: Final = "mirror"
 _MOST_DOTS: Final = 500
 _LARGEST: Final = 100_000
 _MEND: Final = "Mend the file, or move it away."
+_SORTS: Final = {
+    stat.S_IFLNK: "a link",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
 _KINDS: Final = {
     "sandbox": str,
     "network": bool,
@@ -155,10 +162,17 @@ def _is_command(words: object) -> bool:
 
 def read_text(home: Path) -> str:
     """Return the text of a project's file, empty without one; MalformedDocument."""
+    path = home / NAME
     try:
         # A link could lead to what somebody else may change, a pipe would wait.
+        sort = stat.S_IFMT(path.lstat().st_mode)
+        if sort != stat.S_IFREG:
+            raise MalformedDocument(
+                f"{NAME} is {_SORTS.get(sort, 'a device')}, where a file is meant",
+                hint="Put a file into its place, or take it away.",
+            )
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with os.fdopen(os.open(home / NAME, flags), "rb") as file:
+        with os.fdopen(os.open(path, flags), "rb") as file:
             return file.read(_LARGEST).decode()
     except FileNotFoundError:
         return ""
@@ -167,7 +181,8 @@ def read_text(home: Path) -> str:
 
 
 def _unread(fault: Exception) -> MalformedDocument:
-    return MalformedDocument(f"{NAME} cannot be read: {fault}", hint=_MEND)
+    why = fault.strerror if isinstance(fault, OSError) else fault
+    return MalformedDocument(f"{NAME} cannot be read: {why}", hint=_MEND)
 
 
 def _whole(text: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ mean something else as well (`tests`) are refused with the attribute that is nea
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,6 +71,21 @@ def _of_shell(text: str, signs: Sequence[str]) -> str:
         return f"a command stands without backticks: {text.replace('`', '').strip()}"
     if variable := _VARIABLE.match(bare):
         return f"{variable[1]!r} is no program: to set a variable for one, write env {text.strip()}"
+    return ""
+
+
+def find_shell_word(argv: Sequence[str]) -> str:
+    """Return what only a shell would understand in an argument list, with the right form; empty without it.
+
+    Here a sign is a word of its own. `find` ends `-exec` with a `;`.
+    """
+    signs = [word for word in argv if _SHELL.fullmatch(word)]
+    if signs and not (set(signs) == {";"} and any(word.startswith("-exec") for word in argv)):
+        words = [word if _SHELL.fullmatch(word) else shlex.quote(word) for word in argv]
+        line = json.dumps(["sh", "-c", " ".join(words)], ensure_ascii=False)
+        return f"{signs[0]!r} needs a shell, and commands run without one: give {line}, or put it into a script"
+    if variable := _VARIABLE.match(argv[0] if argv else ""):
+        return f"{variable[1]!r} is no program: to set a variable for one, put `env` before it"
     return ""
 
 

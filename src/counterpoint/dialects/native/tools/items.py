@@ -9,7 +9,9 @@ from pydantic import Field
 
 from counterpoint.core.model.filters import Edit, ItemFilter
 from counterpoint.core.model.work import Kind
+from counterpoint.core.rules.wording import few
 from counterpoint.dialects.call import Call
+from counterpoint.dialects.native.envelope import PHRASES
 from counterpoint.dialects.native.words import (
     Argvs,
     Body,
@@ -30,6 +32,7 @@ from counterpoint.dialects.native.words import (
     refuse_nothing,
 )
 from counterpoint.dialects.paging import PAGE, SHORT_PAGE, pages_of, sparse
+from counterpoint.kernel.acts import Act, say
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import InvalidInput
 from counterpoint.protocol.tools import tool
@@ -164,4 +167,10 @@ def edit(
     if change == Edit(reason=reason, expected_version=expected_version):
         raise InvalidInput("there is nothing to change", hint="Name at least one field to change.")
     item = call.core.items.edit(id, change)
-    return {"item": {**present_line(item, 400), "version": item.version}}
+    stuck = call.core.ready.stuck(item.id) if status and item.category == "dropped" else []
+    waiting = few([waiter for _, waiter in stuck])
+    hint = f"{item.id} is {item.status}, which {waiting} comes after: {Act.REOPEN}, or {Act.NOT_AFTER}."
+    return {
+        "item": {**present_line(item, 400), "version": item.version},
+        **sparse(hint=say(hint, PHRASES) if stuck else ""),
+    }
