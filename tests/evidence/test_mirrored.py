@@ -11,9 +11,16 @@ from counterpoint.kernel.clock import SystemClock
 
 OWN = (
     *("test", "test-wal", "test-server.json", "test-journal.left-by-a-check-1", "cursors"),
-    *("checkpoints/demo.note", "trusted/ab/counterpoint.toml", "reads/ab.jsonl"),
+    *("checkpoints/demo.note", "trusted/ab/counterpoint.toml", "reads/ab.jsonl", "specs-demo.json"),
 )
-WORK = ("test-utils.py", "test.toml", "tests/test_a.py", "checkpoints/a.py", "cursors.py")
+WORK = (
+    "specs-api.json",
+    "test-utils.py",
+    "test.toml",
+    "tests/test_a.py",
+    "checkpoints/a.py",
+    "cursors.py",
+)
 
 
 @pytest.mark.parametrize("place", ["", "data", "data/.counterpoint"])

@@ -22,6 +22,7 @@ from counterpoint.kernel.ownership import BESIDE, IN_FOLDER, is_of_database
 from counterpoint.kernel.places import FOLDER
 
 _FOLDER: Final = "specs"
+_WRITTEN: Final = f"{_FOLDER}-*.json"
 _IN_FOLDER: Final = re.compile(
     "|".join(re.escape(name).replace(r"\*", "[^/]*") for name in IN_FOLDER)
 )
@@ -58,14 +59,18 @@ def without_ledger(snapshot: Snapshot, root: Path, database: Path | None) -> Sna
     return _without(snapshot, _find_ledger(root, database))
 
 
-def ledger_patterns(root: Path, database: Path) -> list[str]:
-    """Return patterns, as git ignores by them, of the files of a ledger that lies in a tree; none if it has its own folder or lies elsewhere."""
+def ledger_patterns(root: Path, database: Path, project: str) -> list[str]:
+    """Return patterns, as git ignores by them, of the files of a ledger that lies in a tree; none if it has its own folder or lies elsewhere.
+
+    Of what was written of specs only that of the project: `specs-api.json` may be somebody's work.
+    """
     folder = database.parent
     if folder.name == FOLDER or not folder.is_relative_to(root):
         return []
     names = [*(f"{_MAGIC.sub(_QUOTED, database.name)}{ending}" for ending in BESIDE), *IN_FOLDER]
     # Git would pass over a folder of that name, too.
     names.remove("cursors")
+    names[names.index(_WRITTEN)] = _MAGIC.sub(_QUOTED, _WRITTEN.replace("*", project))
     prefix = _MAGIC.sub(_QUOTED, folder.relative_to(root).as_posix())
     return [name if prefix == "." else f"{prefix}/{name}" for name in names]
 
@@ -80,8 +85,14 @@ def _find_ledger(root: Path, database: Path) -> Callable[[str], bool]:
         return path.startswith(prefix) and (
             (folder.name == FOLDER and folder != root)
             or is_of_database(name, database.name)
-            or _IN_FOLDER.fullmatch(name) is not None
+            or (_IN_FOLDER.fullmatch(name) is not None and not is_of_others(name))
         )
+
+    def is_of_others(name: str) -> bool:
+        # Somebody's file may be called so, but no ledger is kept here of a project of that name.
+        project = name.removeprefix(f"{_FOLDER}-").removesuffix(".json")
+        is_written = name == _WRITTEN.replace("*", project)
+        return is_written and not (folder / "checkpoints" / f"{project}.note").exists()
 
     return is_of_ledger
 
@@ -95,7 +106,7 @@ def _without(snapshot: Snapshot, is_of_ledger: Callable[[str], bool]) -> Snapsho
 
 def _written(state: Path) -> Iterator[tuple[str, str]]:
     """Return the names of the files with the SHA-256 of each."""
-    for file in sorted(state.glob(f"{_FOLDER}-*.json")):
+    for file in sorted(state.glob(_WRITTEN)):
         with suppress(OSError, InvalidInput):
             record = object_of(canonical.load(file.read_bytes()))
             for name, entry in object_of(record.get("files")).items():

@@ -215,11 +215,12 @@ def test_a_ledger_inside_the_repository_is_hidden_from_git_and_from_nobody_else(
         assert call("init", "--yes", "--db", str(database)).code == 0
     listed = (project / ".git/info/exclude").read_text().splitlines()
     assert listed.count(r"/data/t\[1]-wal") == 1
-    for name in ("t[1]-utils.py", "t1", "cursors", "checkpoints.py"):
+    own = ("t[1]-utils.py", "t1", "cursors", "checkpoints.py", "specs-api.json")
+    for name in (*own, "specs-harbour.json"):
         (project / "data" / name).touch()
     git(project, "add", "--all")
     names = git(project, "ls-files", "data").split()
-    assert names == ["data/checkpoints.py", "data/cursors", "data/t1", "data/t[1]-utils.py"]
+    assert names == sorted(f"data/{name}" for name in own)
 
 
 def test_what_commands_write_without_a_server_is_signed_when_they_end(call, project, monkeypatch):

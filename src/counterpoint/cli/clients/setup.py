@@ -443,7 +443,7 @@ def _open_ledger(app: App, out: Output, checks: list[Change]) -> bool:
         app.close()
     state = "The ledger is there already" if had else "Made the ledger"
     out.line(f"{state}: {app.place}, project {name}.")
-    if not app.is_remote and (patterns := ledger_patterns(app.places.tree, app.database)):
+    if not app.is_remote and (patterns := ledger_patterns(app.places.tree, app.database, name)):
         try:
             keep_out(app.places.tree, patterns, app.environ)
         except Conflict as fault:

@@ -42,7 +42,7 @@ from counterpoint.evidence.trust.known import known_places
 from counterpoint.evidence.trust.servers import sees_other_files
 from counterpoint.kernel.errors import Unavailable
 from counterpoint.kernel.listing_cache import cache_home
-from counterpoint.kernel.ownership import BESIDE
+from counterpoint.kernel.ownership import BESIDE, IN_FOLDER
 from counterpoint.kernel.places import DATABASE, FOLDER, config_folder, own_folder, state_folder
 
 
@@ -120,21 +120,16 @@ _LEADS_TO: Final = re.compile(r"(?:unix:(?:path=)?)?(?://)?(/[^,:]*)")
 """`unix:path=/run/…,guid=…`, `unix:///run/docker.sock`, `/…/S.gpg-agent:1:1`."""
 _FOR_OTHERS: Final = 0o077
 _BESIDE: Final = {
+    **dict(name.split("/", 1) for name in reversed(IN_FOLDER) if "/" in name and name[0] != "."),
+    # Nothing tells these from folders of somebody else.
     "templates": "",
-    "backups": "ledger-*.db",
-    "supervised": "*/lock",
-    "foundry": "errors-*",
-    "checkpoints": "*",
-    "reads": "recording",
-    "trusted": "*/counterpoint.toml",
-    "private": "*/without-a-key",
     "running": "",
 }
 """Folders that are made beside a database, with what tells one from a folder of somebody else."""
 _NOTE: Final = b"counterpoint/"
 """How a checkpoint begins."""
 _NOTES: Final = re.compile(r"\.?(cursors|specs-.*|roles-.*|mirror-.*|restore-.*)(\..*)?")
-"""Files that are made beside a database under names that begin otherwise."""
+"""The others of those files, with what is made for a moment under names that begin so."""
 _PUT_ASIDE: Final = ("reads", "trusted", "private")
 """What is made beside a database only by people."""
 _MOST_NEIGHBOURS: Final = 1_000
