@@ -719,10 +719,10 @@ class App:
         lock = f"{find_prefix(database)}.lock"
         return peer(os.getpid(), lambda pid: is_server(pid, database, lock))
 
-    def confirmed(self, confirmation: Confirmation) -> Core:
-        """Return the core for the one act that a person has signed."""
+    def confirmed(self, confirmation: Confirmation, peer: Peer | None = None) -> Core:
+        """Return the core for the one act that a person has signed; peer: who asks for it, if it is not this process."""
         principal = Principal(strength="person", id=confirmation.signed_by)
-        attested = Attested(principal=principal, origin=self._attested_here().origin)
+        attested = Attested(principal=principal, origin=self._attested_here(peer=peer).origin)
         identity = replace(self._at_the_command_line(), attested=attested)
         return self.core(replace(identity, confirmation=confirmation))
 

@@ -13,9 +13,8 @@ from counterpoint.board.acts import ACTS
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Note, Report
 from counterpoint.core.model.journal import Verdict
+from fakes.forms import act, fields_of, fields_text, post
 from fakes.studio import Studio
-
-ADDRESS = "http://127.0.0.1:8765"
 
 
 @pytest.fixture
@@ -27,29 +26,6 @@ def in_review(planned: list[str], ada: Core) -> str:
         ada.tasks.finish(task, started.claim.token, Report(outcome="done", summary="Done"))
     ada.reviews.submit(launch, "", "All of it")
     return launch
-
-
-def fields_of(browser: Any, page: str, action: str) -> dict[str, str]:
-    """Answer the hidden fields of a form on a page."""
-    form = browser.get(page).text.partition(f'action="{action}"')[2].partition("</form>")[0]
-    assert form, (page, action)
-    return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
-
-
-def act(browser: Any, verb: str, item: str, page: str = "items", **more: str) -> Any:
-    """Load a page, fill in a form of it, and send that."""
-    fields = fields_of(browser, f"/{page}/{item}", f"/acts/{verb}/{item}")
-    return post(browser, verb, item, {**fields, **more})
-
-
-def post(browser: Any, verb: str, item: str, fields: dict[str, str], **headers: str) -> Any:
-    """Send the fields of a form."""
-    return browser.post(
-        f"/acts/{verb}/{item}",
-        data=fields,
-        headers={"origin": ADDRESS, **headers},
-        follow_redirects=False,
-    )
 
 
 def test_a_review_is_approved_as_whoever_sits_there(
@@ -217,8 +193,3 @@ def test_a_comment_on_a_line_reaches_the_agent_as_a_fix(
     assert all(fix in task.body for fix in fixes)
     # What was sent back is asked for once.
     assert "line 90 at" not in fields_text(browser, page, "fixes")
-
-
-def fields_text(browser: Any, page: str, name: str) -> str:
-    """Answer what a field for texts of a page begins with."""
-    return str(browser.get(page).text.partition(f'name="{name}"')[2].partition("</textarea>")[0])

@@ -19,7 +19,13 @@ import pytest
 from builders import git
 from counterpoint.app import open_app
 from counterpoint.board.handover import open_browser
-from fakes.harbour import fill
+from counterpoint.board.sittings import MAX_WRONG
+from counterpoint.core.coordinator import Core
+from counterpoint.core.model.filters import Report
+from counterpoint.core.model.identity import ProposedAct
+from counterpoint.evidence.trust.personal import HeldKey, folder_of
+from counterpoint.evidence.trust.personal import make as make_key
+from fakes.harbour import agent_of, fill
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 PATIENCE = 40.0
@@ -184,3 +190,90 @@ def test_the_browser_is_opened_by_no_program_of_the_tree(
     monkeypatch.setenv("PATH", f"{tree}:.:{tools}:{os.environ['PATH']}")
     assert open_browser(tree / "page.html", {**os.environ, **variables})
     assert [(mark.name, mark.read_text()) for mark in marks.iterdir()] == [("tools", "\n")]
+
+
+UNLOCKING = "nine wet ropes in a row"
+
+
+def enrol_key(folder: Path) -> HeldKey:
+    """Answer a key under a passphrase that a person has enrolled, whose signature each review asks for."""
+    app = open_app(folder, {"HOME": os.environ["HOME"]})
+    key = make_key(folder_of(os.environ), UNLOCKING)
+
+    def sign(proposed: ProposedAct) -> Core:
+        people = app.person().people
+        prepared = people.prepare(proposed, key.id)
+        return app.confirmed(
+            people.sign(prepared, lambda text: key.sign(text, lambda _: UNLOCKING))
+        )
+
+    proposed = app.person().people.enrolment(key.public_key, "pat", "passphrase")
+    sign(proposed).people.enrol(key.public_key, proposed)
+    policy = ProposedAct(action="policy.changed", decision={"policy": "person"})
+    sign(policy).projects.ask_of_reviews("person")
+    app.close()
+    return key
+
+
+def hand_in(folder: Path) -> str:
+    """Answer the phase whose work an agent has done and handed in."""
+    app = open_app(folder, {"HOME": os.environ["HOME"]})
+    agent = agent_of(app, "bob")
+    plan = agent.plans.create(agent.plans.read("# Mole\n## Pile\n- review: yes\n- [ ] Drive\n"))
+    _root, phase, task = (item.id for item in plan.items)
+    started = agent.claims.start(task)
+    agent.tasks.finish(task, started.claim.token, Report(outcome="done", summary="Deep"))
+    agent.reviews.submit(phase, "", "All of it")
+    app.close()
+    return phase
+
+
+def test_an_agent_of_the_same_account_does_not_approve_through_the_board(
+    folder: Path, page: Callable[..., Page], tmp_path: Path
+) -> None:
+    """With the cookie of a person it can write in that name, unconfirmed; without the passphrase it opens no gate that asks for a key."""
+    key, phase = enrol_key(folder), hand_in(folder)
+    opened = page("--no-open")
+    cookie = opened.log_in()[1]["set-cookie"].partition(";")[0]
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+
+    def approve(**more: str) -> Any:
+        text = opened.send("GET", f"/review/{phase}", cookie=cookie)[2]
+        assert more or f"Sign it with your key {key.id}" in text
+        form = text.partition(f'action="/acts/approve/{phase}"')[2].partition("</form>")[0]
+        fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
+        body = urlencode({**fields, **more})
+        sent = {**kind, "origin": opened.address, "cookie": cookie}
+        return opened.send("POST", f"/acts/approve/{phase}", body, **sent)
+
+    def is_done() -> bool:
+        app = open_app(folder, {"HOME": os.environ["HOME"]})
+        done = bool(app.person().items.get(phase).category == "done")
+        app.close()
+        return done
+
+    # As who has stolen the cookie: what is not signed is refused, and guesses end the sitting.
+    assert approve()[0] in {403, 409}
+    for _ in range(MAX_WRONG):
+        status, _, text = approve(passphrase=UNLOCKING.replace("wet", "dry"))
+        assert (status, "nine dry" in text) == (403, False)
+    assert opened.send("GET", "/", cookie=cookie)[0] == 403
+    assert not is_done()
+    # As a credential an agent has, with the passphrase of nobody.
+    made = _run(folder, "agent", "create", "reviewer")
+    secret = re.search(r"cpt_[0-9a-f]{64}", made.stdout)
+    assert secret is not None
+    opened = page("--no-open", COUNTERPOINT_CREDENTIAL=secret[0])
+    cookie = opened.log_in()[1]["set-cookie"].partition(";")[0]
+    assert approve()[0] in {403, 409}
+    assert not is_done()
+    # The person, with the key.
+    opened = page("--no-open")
+    cookie = opened.log_in()[1]["set-cookie"].partition(";")[0]
+    assert approve(passphrase=UNLOCKING, reason="Read it")[0] == 303
+    assert is_done()
+    shown = _run(folder, "log", "--json", "--limit", "5").stdout
+    assert key.id in shown
+    assert _run(folder, "audit", "verify").returncode == 0
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_socket()]
+    assert not [path for path in kept if UNLOCKING.encode() in path.read_bytes()]

@@ -11,58 +11,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from counterpoint.board.drafting import add_item, bring_import, make_plan
+from counterpoint.board.editing import edit_item
+from counterpoint.board.forms import NUMBER_DIGITS, Form
 from counterpoint.board.remarks import line_note
+from counterpoint.board.signing import judgment_of, sign_act
+from counterpoint.board.sittings import Services
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.entry import Entry
-from counterpoint.core.model.filters import Judgment, Note
+from counterpoint.core.model.filters import Edit, Note
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Item
-from counterpoint.kernel.errors import CounterpointError, InvalidInput, NotFound, StaleVersion
+from counterpoint.kernel.errors import CounterpointError, NotFound, StaleVersion
 
 MAX_SHOWN: Final = 20
-_NUMBER_DIGITS: Final = 15
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The fields of an act. subject: the id that the path names."""
-
-    subject: str
-    fields: Mapping[str, str]
-
-    def text(self, name: str) -> str:
-        """Return a text; empty without one."""
-        return self.fields.get(name, "").replace("\r\n", "\n").strip()
-
-    def number(self, name: str) -> int:
-        """Return a number; InvalidInput."""
-        digits = self.fields.get(name, "")
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= _NUMBER_DIGITS):
-            raise InvalidInput(
-                "the form does not say what its page showed", hint="Load the page again."
-            )
-        return int(digits)
-
-    def need(self, name: str, what: str) -> str:
-        """Return a text that must be there; InvalidInput."""
-        if not (words := self.text(name)):
-            raise InvalidInput(f"{what} is missing", hint="Go back, say it, and send it again.")
-        return words
 
 
 def approve(core: Core, item: Item, form: Form) -> None:
     """Approve what the page showed."""
-    reason = form.text("reason") or "approved"
-    core.reviews.review(
-        item.id, Judgment(approves=True, reason=reason, subject=form.text("subject"))
-    )
+    core.reviews.review(item.id, judgment_of(form, approves=True))
 
 
 def reject(core: Core, item: Item, form: Form) -> None:
     """Send work back, each line of `fixes` as one thing to mend."""
-    fixes = tuple(line.strip() for line in form.text("fixes").split("\n") if line.strip())
-    reason = form.need("reason", "the reason")
-    core.reviews.review(item.id, Judgment(approves=False, reason=reason, fixes=fixes))
+    core.reviews.review(item.id, judgment_of(form, approves=False))
 
 
 def comment(core: Core, item: Item, form: Form) -> None:
@@ -89,44 +61,90 @@ def release(core: Core, item: Item, form: Form) -> None:
     core.claims.release(item.id, form.text("reason"))
 
 
+def waive(core: Core, item: Item, form: Form) -> None:
+    """Open a gate that is not met."""
+    reason, gate = form.need("reason", "the reason"), form.need("gate", "the gate")
+    core.items.edit(item.id, Edit(waive=(gate,), reason=reason))
+
+
+def submit(core: Core, item: Item, form: Form) -> None:
+    """Hand in a whole whose work is done."""
+    summary = form.need("summary", "what was done")
+    core.reviews.submit(item.id, form.text("path"), summary, None, form.text("reason"))
+
+
+def cancel(core: Core, item: Item, form: Form) -> None:
+    """Give work up."""
+    core.items.edit(item.id, Edit(status="cancelled", reason=form.need("reason", "the reason")))
+
+
+def reopen(core: Core, item: Item, form: Form) -> None:
+    """Open work that has ended."""
+    core.items.edit(item.id, Edit(status=item.reopened_status, reason=form.text("reason")))
+
+
 ACTS: Final[Mapping[str, Callable[[Core, Item, Form], None]]] = {
     "approve": approve,
     "reject": reject,
     "comment": comment,
     "unblock": unblock,
     "release": release,
+    "edit": edit_item,
+    "waive": waive,
+    "submit": submit,
+    "cancel": cancel,
+    "reopen": reopen,
 }
 _UNBOUND: Final = frozenset({"comment"})
 """Acts that are as right after a change of others as before."""
+_NEW: Final[Mapping[str, Callable[[Core, Form, Services], Item]]] = {
+    "add": add_item,
+    "plan": make_plan,
+    "import": bring_import,
+}
+"""Acts that make what they are of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """What came of an act: the item after it, or why it was refused, with what others did meanwhile."""
+    """What came of an act: the item after it, if there is one, or why it was refused, with what others did meanwhile."""
 
-    item: Item
+    item: Item | None
     fault: CounterpointError | None = None
     entries: tuple[Entry, ...] = ()
 
 
-def perform(core: Core, verb: str, form: Form) -> Acted:
-    """Do an act; NotFound for an act or an item that there is not. What refuses the act is in the answer."""
-    item = core.items.named(form.subject)
-    act = ACTS.get(verb)
-    if item is None or act is None:
+def perform(core: Core, verb: str, form: Form, services: Services, passphrase: str = "") -> Acted:
+    """Do an act; NotFound for an act or an item that there is not. What refuses the act is in the answer.
+
+    passphrase: of the key that signs it; empty for an act that nobody signs.
+    """
+    item = core.items.named(form.subject) if form.subject else None
+    create = _NEW.get(verb) if not form.subject else None
+    if create is None and (item is None or verb not in ACTS):
         raise NotFound(
             f"there is no {'act' if item else 'item'} of this name", hint="Load the page again."
         )
     try:
-        if verb not in _UNBOUND and item.version != form.number("version"):
-            raise StaleVersion(
-                f"{item.id} was changed by others since the page was loaded",
-                hint="Look at it again, then decide.",
-            )
-        act(core, item, form)
+        if create is not None:
+            return Acted(create(core, form, services))
+        if item is not None:
+            _refuse_stale(verb, item, form)
+            signed = sign_act(core, verb, item, form, services, passphrase) if passphrase else core
+            ACTS[verb](signed, item, form)
+            item = core.items.get(item.id)
     except CounterpointError as fault:
         seen = form.fields.get("seen", "")
-        is_known = seen.isascii() and seen.isdigit() and len(seen) <= _NUMBER_DIGITS
+        is_known = seen.isascii() and seen.isdigit() and len(seen) <= NUMBER_DIGITS
         entries = core.audit.log(after=int(seen) - 1, limit=MAX_SHOWN) if is_known else []
         return Acted(item, fault, tuple(entries))
-    return Acted(core.items.get(item.id))
+    return Acted(item)
+
+
+def _refuse_stale(verb: str, item: Item, form: Form) -> None:
+    """Raise StaleVersion for an item that is not as its page showed it."""
+    if verb not in _UNBOUND and item.version != form.number("version"):
+        raise StaleVersion(
+            f"{item.id} was changed by others since the page was loaded",
+            hint="Look at it again, then decide.",
+        )

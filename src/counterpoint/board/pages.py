@@ -11,7 +11,8 @@ from typing import Any, Final
 from counterpoint.board.hunks import parse_diff
 from counterpoint.board.reads import BoardReads, share_done
 from counterpoint.board.remarks import fixes_of, place_remarks
-from counterpoint.board.sittings import ReadChanges
+from counterpoint.board.signing import SIGNABLE
+from counterpoint.board.sittings import ReadChanges, Services
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Audit, Awaiting, Facets, State
 from counterpoint.core.model.filters import Judgment
@@ -37,13 +38,15 @@ class SiteFacts:
 
 @dataclass(kw_only=True)
 class Answer:
-    """One request on its way to a page. subpath: what of the path is behind the page's name."""
+    """One request on its way to a page. subpath: what of the path is behind the page's name. form: what was posted to look at."""
 
     core: Core
     subpath: str
     query: Mapping[str, str]
     read_changes: ReadChanges
     facts: SiteFacts
+    services: Services = field(default_factory=Services)
+    form: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @cached_property
     def reads(self) -> BoardReads:
@@ -176,6 +179,9 @@ def _read_whole(answer: Answer, item: Item) -> dict[str, Any]:
         "attachments": answer.reads.attachments(item.id),
         "blockers": answer.core.overview.open_blockers(item.id),
         "seen": answer.state.ledger_size,
+        "awaited": answer.core.awaiting.above(item),
+        "signing_key": getattr(answer.services.find_key(answer.core), "id", ""),
+        "signable": SIGNABLE,
         **_read_verdict(answer.core, item, facets),
     }
 

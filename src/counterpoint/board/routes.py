@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from counterpoint.board.drafting import read_new
+from counterpoint.board.editing import read_edit
 from counterpoint.board.knowledge import read_knowledge
 from counterpoint.board.pages import PAGES, Page
 from counterpoint.board.search import read_search
@@ -15,7 +17,11 @@ ROUTES: Final[Mapping[str, Page]] = {
     "search": Page("search.html", read_search),
     "knowledge": Page("knowledge.html", read_knowledge),
     "sessions": Page("sessions.html", read_sessions),
+    "new": Page("new.html", read_new),
+    "edit": Page("edit.html", read_edit),
 }
+LOOKS: Final = frozenset({"new"})
+"""Pages that a form may be posted to, to look at what it would make."""
 BAR: Final = (
     ("", "Now"),
     ("review", "Review"),
@@ -24,7 +30,7 @@ BAR: Final = (
     ("proof", "Proof"),
 )
 MENU: Final = (
-    ("Work", (("sessions", "Sessions"),)),
+    ("Work", (("new", "New work"), ("sessions", "Sessions"))),
     ("Record", (("knowledge", "Knowledge"),)),
 )
 """What the menu of the bar holds: groups of pages that are not asked for all day."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
@@ -25,17 +26,19 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from counterpoint.board import words
-from counterpoint.board.acts import Acted, Form, perform
+from counterpoint.board.acts import Acted, perform
+from counterpoint.board.forms import TYPED, Form
 from counterpoint.board.live_parts import LiveParts, Rendering
 from counterpoint.board.markdown import PageProse
 from counterpoint.board.pages import Answer, PageAddress, SiteFacts
 from counterpoint.board.pump import LiveStream, Pumps
-from counterpoint.board.routes import BAR, KEYS, MENU, ROUTES
+from counterpoint.board.routes import BAR, KEYS, LOOKS, MENU, ROUTES
 from counterpoint.board.sittings import (
     CODE_SECONDS,
     SITTING_SECONDS,
     Caller,
     ReadChanges,
+    Services,
     Sitting,
     Sittings,
 )
@@ -48,6 +51,8 @@ from counterpoint.protocol.workers import Workers
 
 READERS: Final = 2
 MAX_FORM_BYTES: Final = 256 * 1024
+MAX_TEXT_BYTES: Final = 8 * 1024 * 1024
+"""Of a form with a plan or a file in it, which is escaped on its way."""
 FORM_SECONDS: Final = 10.0
 _NUMBER_DIGITS: Final = 15
 _HERE: Final = Path(__file__).parent
@@ -120,9 +125,15 @@ class Site:
         open_core: Callable[[], Core],
         read_changes: ReadChanges,
         tend: Callable[[], None] = lambda: None,
+        services: Services | None = None,
     ) -> dict[str, Json]:
         """Return where the board is, and a code with which a browser becomes a caller; see `Caller`."""
-        caller = Caller(open_core=open_core, read_changes=read_changes, tend=tend)
+        caller = Caller(
+            open_core=open_core,
+            read_changes=read_changes,
+            tend=tend,
+            services=services or Services(),
+        )
         code = self.sittings.mint(caller)
         return {"address": self.address, "code": code, "seconds": CODE_SECONDS}
 
@@ -157,19 +168,29 @@ class Site:
         is_live = name == "live" and not subpath
         if name not in ROUTES and not is_live:
             return self._message(404, "There is no such page", _FIRST_PAGE)
-        if request.method not in {"GET", "HEAD"}:
+        form: Mapping[str, str] = {}
+        if request.method == "POST" and name in LOOKS:
+            form = await read_form(request, MAX_TEXT_BYTES)
+            check_post(request, form, sitting)
+        elif request.method not in {"GET", "HEAD"}:
             return _not_allowed("GET, HEAD")
         if is_live:
             return await self._live(request, sitting)
         address = PageAddress(name, subpath, tuple(sorted(request.query_params.items())))
-        return await self._workers.run(lambda: self._page(address, sitting))
+        return await self._workers.run(lambda: self._page(address, sitting, form))
 
-    def _page(self, address: PageAddress, sitting: Sitting) -> Response:
-        text, _ = self._show(address, sitting, self.sittings.open_core(sitting), LiveParts())
+    def _page(self, address: PageAddress, sitting: Sitting, form: Mapping[str, str]) -> Response:
+        core = self.sittings.open_core(sitting)
+        text, _ = self._show(address, sitting, core, LiveParts(), form)
         return _html(text)
 
     def _show(
-        self, address: PageAddress, sitting: Sitting, core: Core, parts: LiveParts
+        self,
+        address: PageAddress,
+        sitting: Sitting,
+        core: Core,
+        parts: LiveParts,
+        form: Mapping[str, str],
     ) -> tuple[str, LiveParts]:
         """Return a page as one caller sees it, whole or apart."""
         page = ROUTES[address.name]
@@ -179,8 +200,11 @@ class Site:
             query=dict(address.query),
             read_changes=sitting.caller.read_changes,
             facts=self._facts,
+            services=sitting.caller.services,
+            form=form,
         )
-        with core.one_moment():
+        # A look at what would be written is a transaction of its own, undone at its end.
+        with nullcontext() if address.name in LOOKS else core.one_moment():
             variables = page.read(answer)
             state = answer.project
             parts.sequence = answer.state.ledger_size - 1
@@ -197,7 +221,7 @@ class Site:
         return text, parts
 
     def _render_apart(self, address: PageAddress, sitting: Sitting, core: Core) -> Rendering:
-        text, parts = self._show(address, sitting, core, LiveParts(is_apart=True))
+        text, parts = self._show(address, sitting, core, LiveParts(is_apart=True), {})
         return parts.rendering(text)
 
     async def _live(self, request: Request, sitting: Sitting) -> Response:
@@ -250,19 +274,25 @@ class Site:
         """Do what a form asks for, and lead back to where it stood."""
         if request.method != "POST":
             return _not_allowed("POST")
-        fields = await read_form(request)
+        fields = await read_form(request, MAX_TEXT_BYTES)
         check_post(request, fields, sitting)
         verb, _, subject = subpath.partition("/")
+        # It goes to the key, and to nothing that is shown, logged or kept.
+        passphrase = fields.pop("passphrase", "")
 
         def act() -> Acted:
-            acted = perform(self.sittings.open_core(sitting), verb, Form(subject, fields))
+            form, services = Form(subject, fields), sitting.caller.services
+            acted = perform(self.sittings.open_core(sitting), verb, form, services, passphrase)
             if acted.fault is None:
                 sitting.caller.tend()
+            elif passphrase and isinstance(acted.fault, Forbidden):
+                self.sittings.count_wrong(sitting)
             return acted
 
         acted = await self._workers.run(act)
         back = "review" if fields.get("from") == "review" else "items"
-        page = f"/{back}/{quote(fields.get('at') or acted.item.id, safe='')}"
+        id_ = fields.get("at") or (acted.item.id if acted.item is not None else "")
+        page = f"/{back}/{quote(id_, safe='')}" if id_ else "/new"
         if acted.fault is None:
             after = "/review" if back == "review" and verb in {"approve", "reject"} else page
             return Response(status_code=303, headers={"location": after})
@@ -274,6 +304,7 @@ class Site:
             fault=acted.fault,
             back=page,
             entries=acted.entries,
+            typed={name: text for name, text in fields.items() if name in TYPED and text.strip()},
         )
 
     def render(self, template: str, status: int = 200, **variables: Any) -> Response:
@@ -297,7 +328,7 @@ def open_site(ledger: str, address: str) -> Site:
     return Site(cookie=f"counterpoint-{mark}", address=near)
 
 
-async def read_form(request: Request) -> dict[str, str]:
+async def read_form(request: Request, limit: int = MAX_FORM_BYTES) -> dict[str, str]:
     """Return the fields of a form that was posted; Forbidden for one that is too large, too slow or no form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
@@ -307,10 +338,8 @@ async def read_form(request: Request) -> dict[str, str]:
         async with asyncio.timeout(FORM_SECONDS):
             async for chunk in request.stream():
                 content += chunk
-                if len(content) > MAX_FORM_BYTES:
-                    raise Forbidden(
-                        f"a form has at most {MAX_FORM_BYTES:,} bytes", hint="Send less text."
-                    )
+                if len(content) > limit:
+                    raise Forbidden(f"a form has at most {limit:,} bytes", hint="Send less text.")
     except TimeoutError:
         raise Forbidden("the form did not arrive in time", hint="Send it again.") from None
     text = content.decode("utf-8", "replace")

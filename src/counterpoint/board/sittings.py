@@ -13,25 +13,64 @@ import hmac
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from secrets import token_urlsafe
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from counterpoint.core.coordinator import Core
+from counterpoint.core.model.foreign import ForeignWork
+from counterpoint.core.model.identity import Confirmation
 from counterpoint.core.model.work import Item
-from counterpoint.kernel.errors import Forbidden
+from counterpoint.kernel.errors import Forbidden, Unavailable
 
 CODE_SECONDS: Final = 60
 SITTING_SECONDS: Final = 12 * 3600
 MAX_CODES: Final = 16
 MAX_SITTINGS: Final = 64
+MAX_WRONG: Final = 5
+"""Refused passphrases after which a sitting ends."""
 _SECRET_BYTES: Final = 32
 _FORM: Final = b"form of the board"
 
 ReadChanges = Callable[[Core, Item], Any]
 """(core, item) → what its last claim changed in the code (`counterpoint diff`), or None."""
+
+
+def _read_nothing(_tool: str, _name: str, _text: str) -> Sequence[ForeignWork]:
+    raise Unavailable("nothing can be imported on this board")
+
+
+def _confirm_nothing(_confirmation: Confirmation) -> Core:
+    raise Unavailable("nothing can be signed on this board")
+
+
+class SigningKey(Protocol):
+    """A key that a passphrase unlocks for one signature."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        ...
+
+    def sign(self, message: bytes, ask: Callable[[str], str]) -> str:
+        """Return the signature of a message; Forbidden for a passphrase that is wrong."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What a caller can use of the machine beside the ledger.
+
+    sources: what can be imported, name → words. read_import: (name, name of the file, text) → the work in it; MalformedDocument.
+    find_key: returns the key under a passphrase that signs here. confirm: returns the core for the act that was signed.
+    """
+
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    read_import: Callable[[str, str, str], Sequence[ForeignWork]] = _read_nothing
+    find_key: Callable[[Core], SigningKey | None] = lambda _core: None
+    confirm: Callable[[Confirmation], Core] = _confirm_nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +83,7 @@ class Caller:
     open_core: Callable[[], Core]
     read_changes: ReadChanges
     tend: Callable[[], None] = lambda: None
+    services: Services = field(default_factory=Services)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +107,7 @@ class Sittings:
     _sittings: OrderedDict[str, Sitting] = field(
         init=False, default_factory=OrderedDict[str, Sitting]
     )
+    _wrong: dict[str, int] = field(init=False, default_factory=dict[str, int])
     _guard: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def mint(self, caller: Caller) -> str:
@@ -117,6 +158,14 @@ class Sittings:
         except Forbidden:
             self.end(sitting)
             raise
+
+    def count_wrong(self, sitting: Sitting) -> None:
+        """Count an act whose passphrase was refused, and end the sitting after too many."""
+        with self._guard:
+            self._wrong[sitting.digest] = self._wrong.get(sitting.digest, 0) + 1
+            if self._wrong[sitting.digest] >= MAX_WRONG:
+                del self._wrong[sitting.digest]
+                self._sittings.pop(sitting.digest, None)
 
     def end(self, sitting: Sitting) -> None:
         """End a sitting."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from markupsafe import Markup
 
+from counterpoint.board.forms import TYPED
 from counterpoint.core.model.answers import Obstacle
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Gate, Item
@@ -96,4 +97,5 @@ CALLED_BY_TEMPLATES: Final[Mapping[str, object]] = {
     "wait_chip": wait_chip,
     "category_titles": CATEGORY_TITLES,
     "step_words": STEP_WORDS,
+    "typed_words": TYPED,
 }

@@ -2,5 +2,6 @@
 import { startLive } from "/static/live.js";
 import { startKeys } from "/static/keys.js";
 
-startLive();
+// Where somebody types, nothing changes by itself.
+if (document.body.dataset.seq) startLive();
 startKeys();

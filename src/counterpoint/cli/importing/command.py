@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, get_args
 
 import click
@@ -103,6 +104,21 @@ READERS: Final[Mapping[str, Reader]] = {
     ),
 }
 """What can be imported, by the name of the command."""
+
+
+TEXT_SOURCES: Final = {
+    name: READERS[name].source
+    for name in ("markdown", "github", "linear", "task-master", "beads", "counterpoint")
+}
+"""What can be imported from one file of text, in words."""
+
+
+def read_text_source(tool: str, name: str, text: str) -> list[ForeignWork]:
+    """Return the work in the text of a file of a name; the refusals of an import."""
+    with TemporaryDirectory(prefix="counterpoint-import-") as folder:
+        path = Path(folder, PurePath(name).name[:100] or "file")
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+        return _read(READERS[tool], path, strict=False)
 
 
 @click.group("import", cls=Group)

@@ -527,11 +527,20 @@ def _admit(
     """Let whoever asks for the board in, as the command line knows him; Forbidden where a scope file narrows the tools."""
     if app.settings.tool_scope:
         raise Forbidden("this server shows no board: a scope file narrows what its callers see")
+    from counterpoint.board.sittings import Services
+    from counterpoint.cli.importing.command import TEXT_SOURCES, read_text_source
+    from counterpoint.cli.trust.signing import find_key
     from counterpoint.cli.work.changes import read_changes
 
     app.share(backend.app)
     tend = partial(backend.checkpoints.tend, app.project, app.itself)
-    return site().admit(partial(app.person, peer=peer), partial(read_changes, app), tend)
+    services = Services(
+        sources=TEXT_SOURCES,
+        read_import=read_text_source,
+        find_key=lambda core: find_key(app, core, ("passphrase",)),
+        confirm=partial(app.confirmed, peer=peer),
+    )
+    return site().admit(partial(app.person, peer=peer), partial(read_changes, app), tend, services)
 
 
 def _pages(backend: HttpBackend) -> dict[str, OwnPage]:

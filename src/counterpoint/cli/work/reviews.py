@@ -181,9 +181,7 @@ def reopen_command(context: CommandContext, *, item: str, reason: str) -> int:
     Exit code 1 if it is open, or if somebody holds it.
     """
     current = context.core.items.get(item_id(context.core, item))
-    states = current.states
-    goes_on = not current.is_workable and states.allows(current.status, "active")
-    goal = "active" if goes_on else "open"
+    goal = current.reopened_status
     if current.status == goal or current.category == "open":
         context.out.result(
             {"item": present_briefly(current)},

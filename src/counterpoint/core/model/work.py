@@ -151,6 +151,12 @@ class Item(Noun):
         return self.category in CLOSED
 
     @property
+    def reopened_status(self) -> str:
+        """The state in which it goes on when it is opened again."""
+        goes_on = not self.is_workable and self.states.allows(self.status, "active")
+        return "active" if goes_on else "open"
+
+    @property
     def is_workable(self) -> bool:
         """Whether a session can claim it."""
         return self.kind in WORKABLE

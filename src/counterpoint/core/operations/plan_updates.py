@@ -70,7 +70,8 @@ def find_open_plan(view: Reading, draft: Draft, parent: str) -> Item | None:
         return None
     items = view.select(Item, parent=parent, kind=draft.kind, category=_OPEN, order="number")
     names = _names_of(view, [item.id for item in items])
-    if draft.name and (same_name := [item for item in items if names.get(item.id) == draft.name]):
+    same_name = [item for item in items if draft.name in {item.id, names.get(item.id)}]
+    if draft.name and same_name:
         return _only(same_name, f"the name {draft.name!r}")
     title = Prose(draft.title.strip())
     titled = [
@@ -386,7 +387,9 @@ class PlanUpdater:
         above = self.ids.get(parent, "") if parent is not None else item.parent
         if above and above != item.parent:
             fields["parent"] = above
-        if draft.name and "\n" not in draft.name and rows.names.get(item.id) != draft.name:
+        # In an export the id stands in the place of the name.
+        is_named = draft.name in {"", item.id, rows.names.get(item.id)} or "\n" in draft.name
+        if not is_named:
             fields["name"] = draft.name
         return fields
 

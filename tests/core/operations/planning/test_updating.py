@@ -41,6 +41,16 @@ def update(ada: Core) -> Callable[..., PlanUpdate]:
     return update
 
 
+def test_a_plan_comes_back_from_its_export(update: Callable[..., PlanUpdate], ada: Core) -> None:
+    """The ids that stand there for names mean the items, also where they have a name of their own."""
+    update(PLAN.replace("- [ ] z", "- [ ] z {#last}"))
+    text = ada.overview.markdown(item_of(ada, "P"))
+    same = update(text)
+    assert (same.created, same.changed, same.gone) == ((), (), ())
+    (change,) = update(text.replace("] x", "] longer")).changed
+    assert change.fields == ("title",)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "changed"),
     [

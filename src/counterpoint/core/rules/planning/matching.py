@@ -120,8 +120,9 @@ class _Matching:
     def by_name(self) -> None:
         items_by_name: dict[str, list[KnownItem]] = defaultdict(list)
         for item in self.known:
-            if item.name:
-                items_by_name[item.name].append(item)
+            # An export calls each by its id.
+            for name in filter(None, {item.name, item.id}):
+                items_by_name[name].append(item)
         for index, part in enumerate(self.planned):
             items = items_by_name.get(part.draft.name, [])
             if index and len(items) == 1 and _is_alike(part, items[0]):
