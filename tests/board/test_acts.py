@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.board.forms import act, fields_of, fields_text, post
 
 from counterpoint.board.acts import ACTS
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Note, Report
 from counterpoint.core.model.journal import Verdict
-from fakes.forms import act, fields_of, fields_text, post
 from fakes.studio import Studio
 
 

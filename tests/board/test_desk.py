@@ -8,10 +8,10 @@ from html import unescape
 from typing import Any
 
 import pytest
+from tests.board.forms import ADDRESS, act, fields_of, post
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Edit, Report
-from fakes.forms import ADDRESS, act, fields_of, post
 from fakes.pages import words_of
 from fakes.studio import Studio
 

@@ -173,12 +173,15 @@ def test_every_answer_keeps_foreign_code_out(browser: Any, planned: list[str]) -
 
 
 def test_reading_changes_nothing(browser: Any, studio: Studio, planned: list[str]) -> None:
+    studio.system.signing.renew()
     before = studio.image()
     for path in (
         *(name for name in PAGES if name != "items"),
         f"items/{planned[1]}",
         f"review/{planned[2]}",
         "proof?check=1",
+        "proof?entry=0",
+        "bundle",
     ):
         assert browser.get(f"/{path}").status_code == 200
         assert browser.head(f"/{path}").status_code == 200

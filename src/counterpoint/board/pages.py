@@ -288,6 +288,5 @@ PAGES: Final[Mapping[str, Page]] = {
     "review": Page("review.html", read_review, _WORK),
     "items": Page("item.html", read_item, frozenset()),
     "board": Page("board.html", read_board, _WORK),
-    "proof": Page("proof.html", read_proof),
 }
 """Each page by the first part of its path."""

@@ -9,11 +9,13 @@ from counterpoint.board.drafting import read_new
 from counterpoint.board.editing import read_edit
 from counterpoint.board.knowledge import read_knowledge
 from counterpoint.board.pages import PAGES, Page
+from counterpoint.board.proofs import read_proofs
 from counterpoint.board.search import read_search
 from counterpoint.board.sessions import read_sessions
 
 ROUTES: Final[Mapping[str, Page]] = {
     **PAGES,
+    "proof": Page("proof.html", read_proofs),
     "search": Page("search.html", read_search),
     "knowledge": Page("knowledge.html", read_knowledge),
     "sessions": Page("sessions.html", read_sessions),

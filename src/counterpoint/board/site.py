@@ -20,9 +20,10 @@ from typing import Any, Final, cast
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.background import BackgroundTask
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from counterpoint.board import words
@@ -31,6 +32,7 @@ from counterpoint.board.forms import TYPED, Form
 from counterpoint.board.live_parts import LiveParts, Rendering
 from counterpoint.board.markdown import PageProse
 from counterpoint.board.pages import Answer, PageAddress, SiteFacts
+from counterpoint.board.proofs import load_verifier, write_bundle
 from counterpoint.board.pump import LiveStream, Pumps
 from counterpoint.board.routes import BAR, KEYS, LOOKS, MENU, ROUTES
 from counterpoint.board.sittings import (
@@ -79,6 +81,7 @@ _STATUS: Final[Mapping[Kind, int]] = {
     "integrity": 500,
     "unavailable": 503,
 }
+_OWN_PATHS: Final = frozenset({"login", "logout", "static", "acts", "live", "verify", "bundle"})
 _COMMAND: Final = "Type `counterpoint board` in a terminal, in a folder of this project."
 
 _FIRST_PAGE: Final = "Go back to the first page: /"
@@ -118,6 +121,7 @@ class Site:
             {**words.CALLED_BY_TEMPLATES, "bar": BAR, "menu": MENU, "keys": KEYS}
         )
         self._facts = SiteFacts()
+        self._verifier = load_verifier()
         self._pumps = Pumps(self.sittings, self._render_apart)
 
     def admit(
@@ -148,12 +152,16 @@ class Site:
 
     async def _answer(self, request: Request) -> Response:
         name, _, subpath = request.url.path.removeprefix("/").partition("/")
-        if name in {"login", "logout", "static", "acts", "live"} or name in ROUTES:
+        if name in _OWN_PATHS or name in ROUTES:
             request.scope[PAGE] = f"/{name}"
         if name == "static":
             return self._static(request, subpath)
         if name == "login" and not subpath:
             return await self._login(request)
+        if name == "verify" and not subpath and request.method in {"GET", "HEAD"}:
+            content, policy = self._verifier
+            headers = {"content-security-policy": policy}
+            return Response(content, media_type="text/html; charset=utf-8", headers=headers)
         sitting = self.sittings.find(request.cookies.get(self.cookie, ""))
         if sitting is None:
             return self._message(403, "You are not logged in here", _COMMAND)
@@ -161,8 +169,9 @@ class Site:
 
     async def _serve(self, request: Request, sitting: Sitting, name: str, subpath: str) -> Response:
         """Answer whoever is logged in."""
-        if name == "logout" and not subpath:
-            return await self._logout(request, sitting)
+        if name in {"logout", "bundle"} and not subpath:
+            serve = self._logout if name == "logout" else self._bundle
+            return await serve(request, sitting)
         if name == "acts":
             return await self._act(request, sitting, subpath)
         is_live = name == "live" and not subpath
@@ -260,6 +269,20 @@ class Site:
             self.cookie, secret, max_age=SITTING_SECONDS, httponly=True, samesite="strict"
         )
         return response
+
+    async def _bundle(self, request: Request, sitting: Sitting) -> Response:
+        """Return the ledger as a file that verifies offline."""
+        if request.method not in {"GET", "HEAD"}:
+            return _not_allowed("GET, HEAD")
+        core = self.sittings.open_core(sitting)
+        path = await self._workers.run(lambda: write_bundle(core))
+        # It is gone when it was sent, or when who asked for it has gone.
+        return FileResponse(
+            path,
+            media_type="application/octet-stream",
+            filename=f"{core.project}.bundle",
+            background=BackgroundTask(path.unlink, missing_ok=True),
+        )
 
     async def _logout(self, request: Request, sitting: Sitting) -> Response:
         if request.method != "POST":
@@ -388,7 +411,7 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, text in HEADERS.items():
-                headers[name] = text
+                headers.setdefault(name, text)
         await send(message)
 
     return send_safe

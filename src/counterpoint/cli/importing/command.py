@@ -106,10 +106,8 @@ READERS: Final[Mapping[str, Reader]] = {
 """What can be imported, by the name of the command."""
 
 
-TEXT_SOURCES: Final = {
-    name: READERS[name].source
-    for name in ("markdown", "github", "linear", "task-master", "beads", "counterpoint")
-}
+_TEXTS: Final = ("markdown", "github", "linear", "task-master", "beads", "counterpoint")
+TEXT_SOURCES: Final = {name: READERS[name].source for name in _TEXTS}
 """What can be imported from one file of text, in words."""
 
 

@@ -537,7 +537,7 @@ def _admit(
     services = Services(
         sources=TEXT_SOURCES,
         read_import=read_text_source,
-        find_key=lambda core: find_key(app, core, ("passphrase",)),
+        find_key=partial(find_key, app, storage="passphrase"),
         confirm=partial(app.confirmed, peer=peer),
     )
     return site().admit(partial(app.person, peer=peer), partial(read_changes, app), tend, services)

@@ -12,9 +12,9 @@ import getpass
 import os
 import shlex
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, cast
 
 import click
 
@@ -23,7 +23,7 @@ from counterpoint.cli.context import CommandContext
 from counterpoint.cli.output import one_line
 from counterpoint.core.coordinator import Core
 from counterpoint.core.ledger.people.joint import PROPOSALS, Joint, Proposal
-from counterpoint.core.model.identity import KeyStorage, ProposedAct
+from counterpoint.core.model.identity import ProposedAct
 from counterpoint.core.model.work import Item
 from counterpoint.evidence.trust import personal
 from counterpoint.evidence.trust.personal import HeldKey
@@ -127,15 +127,11 @@ def find_usable_key(context: CommandContext) -> HeldKey | None:
     return find_key(context.app, context.core)
 
 
-def find_key(
-    app: App, core: Core, storages: Collection[str] = get_args(KeyStorage)
-) -> HeldKey | None:
-    """Return the key that signs for a caller: the one enrolled first, of those in force and held; storages: only of these."""
+def find_key(app: App, core: Core, storage: str = "") -> HeldKey | None:
+    """Return the key that signs for a caller: the one enrolled first, of those in force and held; storage: only of this."""
     held_keys = personal.held(personal.folder_of(app.environ))
-    own_keys = {key.id: key for key in held_keys if key.storage in storages}
-    if not own_keys:
-        return None
-    enrolled = core.people.list()
+    own_keys = {key.id: key for key in held_keys if storage in {"", key.storage}}
+    enrolled = core.people.list() if own_keys else []
     return next(
         (own_keys[key.id] for key in enrolled if key.is_in_force and key.id in own_keys), None
     )

@@ -388,8 +388,8 @@ class PlanUpdater:
         if above and above != item.parent:
             fields["parent"] = above
         # In an export the id stands in the place of the name.
-        is_named = draft.name in {"", item.id, rows.names.get(item.id)} or "\n" in draft.name
-        if not is_named:
+        names = {"", item.id, rows.names.get(item.id)}
+        if draft.name not in names and "\n" not in draft.name:
             fields["name"] = draft.name
         return fields
 

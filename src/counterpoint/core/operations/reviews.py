@@ -274,8 +274,9 @@ class Reviews(Verbs):
             # As it was handed in: the step compares it with what lies there when it is acted upon.
             return (submission.sha256 or submission.commit,)
         if submission is not None and submission.of == "branch":
-            return (self._head(submission),)
-        commit = self._commit()
+            commit = submission.commit
+            return (self._head(submission.branch, commit) if commit else "",)
+        commit = self._head()
         if submission is None or not submission.path:
             return (ended, commit) if ended else (commit,)
         try:
@@ -285,21 +286,12 @@ class Reviews(Verbs):
                 raise
             return (submission.sha256, commit)
 
-    def _commit(self) -> str:
-        """Return the commit of the caller's tree; empty without one. No file is read for it."""
+    def _head(self, branch: str = "", otherwise: str = "") -> str:
+        """Return the commit of the caller's tree, or that a branch is on; without one what is said. No file is read."""
         try:
-            return self._context.ports.evidence.head(self._context.caller.root, "")
+            return self._context.ports.evidence.head(self._context.caller.root, branch)
         except NotFound:
-            return ""
-
-    def _head(self, submission: Submission) -> str:
-        """Return the commit a branch is on now; the one that was looked at if it is gone."""
-        if not submission.commit:
-            return ""
-        try:
-            return self._context.ports.evidence.head(self._context.caller.root, submission.branch)
-        except NotFound:
-            return submission.commit
+            return otherwise
 
     def _refuse_early(
         self, change: Change, item: Item, on: Submission | None, judgment: Judgment
@@ -457,9 +449,9 @@ def _ended_at(view: Reading, item: str, submission: Submission | None) -> str:
     has_file = submission is not None and (submission.of != "artifact" or submission.path)
     if has_file or current is None or current.category != "review":
         return ""
-    last = next(iter(view.select(Outcome, item=item, order="token desc", limit=1)), None)
-    if last is not None and last.evidence not in {"", REDACTED}:
-        return str(canonical.load(last.evidence)["end_commit"])
+    for last in view.select(Outcome, item=item, order="token desc", limit=1):
+        if last.evidence not in {"", REDACTED}:
+            return str(canonical.load(last.evidence)["end_commit"])
     return submission.commit if submission is not None else ""
 
 
