@@ -251,10 +251,10 @@ CASES = [
         "README.md: docs/a.md#it",
     ),
     (
-        "the_first_page_leads_to_every_other",
-        {"README.md": "[a](docs/a.md)", "docs/a.md": "", "docs/more/b.md": ""},
+        "the_contents_lead_to_every_page",
+        {"README.md": "[a](docs/contents.md)", "docs/contents.md": "[a](a.md)", "docs/a.md": "", "docs/more/b.md": ""},
         {"docs/b.md": ""},
-        "README.md does not link docs/b.md",
+        "docs/contents.md does not link docs/b.md",
     ),
     (
         "tables_are_whole",
