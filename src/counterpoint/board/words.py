@@ -12,6 +12,7 @@ from counterpoint.board.forms import TYPED
 from counterpoint.core.model.answers import Obstacle
 from counterpoint.core.model.journal import Record
 from counterpoint.core.model.work import Gate, Item
+from counterpoint.kernel.plurals import counted
 from counterpoint.kernel.visible import visible
 
 MAX_CHARACTERS: Final = 20_000
@@ -89,6 +90,7 @@ def wait_chip(obstacle: Obstacle, item: Item) -> tuple[str, str]:
 
 
 CALLED_BY_TEMPLATES: Final[Mapping[str, object]] = {
+    "counted": counted,
     "span": span,
     "time_of": time_of,
     "body": body,
