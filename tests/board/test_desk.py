@@ -56,7 +56,7 @@ def test_a_plan_is_looked_at_then_made_then_brought_up_to_date(
         "Drive ready",
         "Cap after Drive",
         "Paint waits for an area of Drive",
-        "Deck phase after Pile review",
+        "Deck phase after Pile review Board waits with its phase",
     ):
         assert words in text
     assert typed_on(look.text, "text").strip() == PLAN.strip()

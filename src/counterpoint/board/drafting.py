@@ -14,7 +14,7 @@ from counterpoint.board.sittings import Services
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.foreign import Source
-from counterpoint.core.model.work import DEFAULT_PRIORITY, PRIORITIES, Item
+from counterpoint.core.model.work import DEFAULT_PRIORITY, PRIORITIES, WORKABLE, Item
 from counterpoint.core.operations.foreign.importing import ForeignImports
 from counterpoint.core.rules.drafting import PlannedItem, remarks_of_new
 from counterpoint.core.rules.planning.beginning import list_area_waits, list_startable
@@ -171,12 +171,15 @@ def _rows(core: Core, planned: Sequence[PlannedItem]) -> list[dict[str, Any]]:
         index, level = queue.pop()
         part = planned[index]
         waits = [planned[need].draft.title for need in part.needs] + [*part.outside]
+        is_open = part.draft.kind in WORKABLE and not part.draft.done
+        is_held = is_open and not waits and index not in ready and not children.get(index)
         rows.append(
             {
                 "level": min(level, MAX_INDENT),
                 "draft": part.draft,
                 "is_ready": index in ready and index not in area_waits,
                 "after": waits,
+                "is_held": is_held,
                 "area_of": planned[area_waits[index]].draft.title if index in area_waits else "",
             }
         )

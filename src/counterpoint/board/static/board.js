@@ -5,3 +5,4 @@ import { startKeys } from "/static/keys.js";
 // Where somebody types, nothing changes by itself.
 if (document.body.dataset.seq) startLive();
 startKeys();
+if (document.querySelector(".diff, form#new")) import("/static/desk.js");

@@ -1,4 +1,4 @@
-// Looks at a plan while it is typed, and takes the text of a file that is chosen or dropped.
+// Looks at a plan while it is typed, takes the text of a file that is chosen or dropped, and a line that is clicked into its form.
 import { parsePage } from "/static/morph.js";
 
 const PAUSE_MS = 500;
@@ -49,3 +49,14 @@ async function look() {
   const words = page.querySelector("button.approve").textContent;
   plan.querySelector("button.approve").textContent = words;
 }
+
+document.addEventListener("click", (event) => {
+  const cell = event.target.closest(".diff td.num");
+  const form = cell?.textContent && cell.closest("details.file").querySelector("details.line form");
+  if (!form) return;
+  form.elements.line.value = cell.textContent;
+  form.elements.side.value = cell.nextElementSibling.classList.contains("num") && !cell.nextElementSibling.textContent ? "old" : "new";
+  if (form.elements.side.value === "new" && cell.nextElementSibling.classList.contains("num")) form.elements.line.value = cell.nextElementSibling.textContent;
+  form.closest("details").open = true;
+  form.elements.reason.focus();
+});
