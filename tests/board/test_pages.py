@@ -176,7 +176,8 @@ def test_hostile_texts_are_inert_on_every_page(
     pages += [f"items/{name}" for name in (root, phase, task, other)]
     pages += ["sessions", f"sessions/{mallory.caller.actor.session}", "search?q=hidden", "search"]
     pages += [f"search?q={quote(hostile)}&kind={quote(hostile)}", "search?q=right&kind=finding"]
-    pages += [f"knowledge/{record.id}", "knowledge?kind=finding"]
+    pages += [f"knowledge/{record.id}", "knowledge?kind=finding", "graph", f"graph?below={phase}"]
+    pages += ["timeline", f"timeline?zoom={quote(hostile)}&until={quote(hostile)}"]
     for path in pages:
         answer = browser.get(f"/{path}")
         assert answer.status_code in {200, 404}

@@ -7,17 +7,21 @@ from typing import Final
 
 from counterpoint.board.drafting import read_new
 from counterpoint.board.editing import read_edit
+from counterpoint.board.graph import read_graph
 from counterpoint.board.knowledge import read_knowledge
 from counterpoint.board.pages import PAGES, Page
 from counterpoint.board.proofs import read_proofs
 from counterpoint.board.search import read_search
 from counterpoint.board.sessions import read_sessions
+from counterpoint.board.timeline import read_timeline
 
 ROUTES: Final[Mapping[str, Page]] = {
     **PAGES,
     "proof": Page("proof.html", read_proofs),
     "search": Page("search.html", read_search),
     "knowledge": Page("knowledge.html", read_knowledge),
+    "graph": Page("graph.html", read_graph),
+    "timeline": Page("timeline.html", read_timeline),
     "sessions": Page("sessions.html", read_sessions),
     "new": Page("new.html", read_new),
     "edit": Page("edit.html", read_edit),
@@ -32,7 +36,15 @@ BAR: Final = (
     ("proof", "Proof"),
 )
 MENU: Final = (
-    ("Work", (("new", "New work"), ("sessions", "Sessions"))),
+    (
+        "Work",
+        (
+            ("new", "New work"),
+            ("graph", "Graph"),
+            ("timeline", "Timeline"),
+            ("sessions", "Sessions"),
+        ),
+    ),
     ("Record", (("knowledge", "Knowledge"),)),
 )
 """What the menu of the bar holds: groups of pages that are not asked for all day."""
