@@ -10,6 +10,7 @@ import apsw
 import pytest
 from starlette.testclient import TestClient
 
+from counterpoint.board.pages import ToolScopes
 from counterpoint.board.site import Site
 from counterpoint.board.sittings import Sittings
 from counterpoint.core.coordinator import Core
@@ -77,7 +78,15 @@ def seconds() -> Seconds:
 @pytest.fixture
 def site(seconds: Seconds) -> Site:
     """Give the site of a server."""
-    return Site(cookie="counterpoint-01234567", address=ADDRESS, sittings=Sittings(seconds=seconds))
+    tools = ToolScopes(
+        {"worker": ("get_issue", "add_finding", "create_pr")}, {"worker": ("get_issue",)}
+    )
+    return Site(
+        cookie="counterpoint-01234567",
+        address=ADDRESS,
+        sittings=Sittings(seconds=seconds),
+        tools=tools,
+    )
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from counterpoint.board import graph, timeline
-from counterpoint.board.graph import GraphReads
+from counterpoint.board.views import graph, timeline
+from counterpoint.board.views.graph import GraphReads
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Check, Handover, Note, Report

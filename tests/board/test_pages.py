@@ -177,6 +177,7 @@ def test_hostile_texts_are_inert_on_every_page(
     pages += ["sessions", f"sessions/{mallory.caller.actor.session}", "search?q=hidden", "search"]
     pages += [f"search?q={quote(hostile)}&kind={quote(hostile)}", "search?q=right&kind=finding"]
     pages += [f"knowledge/{record.id}", "knowledge?kind=finding", "graph", f"graph?below={phase}"]
+    pages += ["settings", "projects", f"settings/{quote(hostile)}", "settings/worker"]
     pages += ["timeline", f"timeline?zoom={quote(hostile)}&until={quote(hostile)}"]
     for path in pages:
         answer = browser.get(f"/{path}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.board import knowledge, search
+from counterpoint.board.views import knowledge, search
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note

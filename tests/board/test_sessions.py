@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.board import sessions
+from counterpoint.board.views import sessions
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Handover, Note
 from counterpoint.core.model.models import ModelUse

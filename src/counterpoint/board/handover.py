@@ -57,6 +57,10 @@ def write_page(folder: Path, admitted: Mapping[str, Any], project: str) -> Path:
     descriptor = os.open(path, flags, _MODE)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(content)
+    # What reads pages is loaded by the server, and here by nothing else.
+    from counterpoint.board.views.projects import remember_board
+
+    remember_board(os.environ, (str(admitted["address"]), project))
     return path
 
 

@@ -28,10 +28,23 @@ MAX_DIGITS: Final = 15
 CATEGORIES: Final[tuple[Category, ...]] = ("open", "active", "review", "done", "dropped")
 
 
+@dataclass(frozen=True, slots=True)
+class ToolScopes:
+    """The tools that agents of each role can have, and those without which they cannot do what they are for."""
+
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    critical: Mapping[Any, tuple[str, ...]] = field(default_factory=dict[Any, tuple[str, ...]])
+
+
 @dataclass(slots=True)
 class SiteFacts:
-    """What one page has found out that takes long, for the next: the last check of each ledger, by project."""
+    """What all pages of a site share.
 
+    address: where the site is. tools: what each role may call. audits: the last check of each ledger, by project, for it takes long.
+    """
+
+    address: str = ""
+    tools: ToolScopes = ToolScopes()
     audits: dict[str, tuple[Audit, str]] = field(default_factory=dict[str, tuple[Audit, str]])
     guard: threading.Lock = field(default_factory=threading.Lock)
 

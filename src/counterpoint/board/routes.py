@@ -7,13 +7,15 @@ from typing import Final
 
 from counterpoint.board.drafting import read_new
 from counterpoint.board.editing import read_edit
-from counterpoint.board.graph import read_graph
-from counterpoint.board.knowledge import read_knowledge
 from counterpoint.board.pages import PAGES, Page
 from counterpoint.board.proofs import read_proofs
-from counterpoint.board.search import read_search
-from counterpoint.board.sessions import read_sessions
-from counterpoint.board.timeline import read_timeline
+from counterpoint.board.views.graph import read_graph
+from counterpoint.board.views.knowledge import read_knowledge
+from counterpoint.board.views.projects import read_projects
+from counterpoint.board.views.search import read_search
+from counterpoint.board.views.sessions import read_sessions
+from counterpoint.board.views.settings import read_settings
+from counterpoint.board.views.timeline import read_timeline
 
 ROUTES: Final[Mapping[str, Page]] = {
     **PAGES,
@@ -25,6 +27,8 @@ ROUTES: Final[Mapping[str, Page]] = {
     "sessions": Page("sessions.html", read_sessions),
     "new": Page("new.html", read_new),
     "edit": Page("edit.html", read_edit),
+    "settings": Page("settings.html", read_settings),
+    "projects": Page("projects.html", read_projects),
 }
 LOOKS: Final = frozenset({"new"})
 """Pages that a form may be posted to, to look at what it would make."""
@@ -46,6 +50,7 @@ MENU: Final = (
         ),
     ),
     ("Record", (("knowledge", "Knowledge"),)),
+    ("Project", (("settings", "Settings"), ("projects", "Projects"))),
 )
 """What the menu of the bar holds: groups of pages that are not asked for all day."""
 KEYS: Final = {

@@ -31,7 +31,7 @@ from counterpoint.board.acts import Acted, perform
 from counterpoint.board.forms import TYPED, Form
 from counterpoint.board.live_parts import LiveParts, Rendering
 from counterpoint.board.markdown import PageProse
-from counterpoint.board.pages import Answer, PageAddress, SiteFacts
+from counterpoint.board.pages import Answer, PageAddress, SiteFacts, ToolScopes
 from counterpoint.board.proofs import load_verifier, write_bundle
 from counterpoint.board.pump import LiveStream, Pumps
 from counterpoint.board.routes import BAR, KEYS, LOOKS, MENU, ROUTES
@@ -44,6 +44,7 @@ from counterpoint.board.sittings import (
     Sitting,
     Sittings,
 )
+from counterpoint.board.views.settings import change_settings
 from counterpoint.core.coordinator import Core
 from counterpoint.kernel.canonical import Json
 from counterpoint.kernel.errors import CounterpointError, Forbidden, InvalidInput, Kind
@@ -97,6 +98,7 @@ class Site:
         address: str,
         sittings: Sittings | None = None,
         workers: Workers | None = None,
+        tools: ToolScopes | None = None,
     ) -> None:
         """Let nobody in yet. cookie: its name, which no other database has. address: where the site is, without a path."""
         self.cookie = cookie
@@ -120,7 +122,7 @@ class Site:
         cast("dict[str, Any]", self._environment.globals).update(
             {**words.CALLED_BY_TEMPLATES, "bar": BAR, "menu": MENU, "keys": KEYS}
         )
-        self._facts = SiteFacts()
+        self._facts = SiteFacts(address=address, tools=tools or ToolScopes())
         self._verifier = load_verifier()
         self._pumps = Pumps(self.sittings, self._render_apart)
 
@@ -172,8 +174,9 @@ class Site:
         if name in {"logout", "bundle"} and not subpath:
             serve = self._logout if name == "logout" else self._bundle
             return await serve(request, sitting)
-        if name == "acts":
-            return await self._act(request, sitting, subpath)
+        act = {"acts": self._act, "settings": self._change_settings}.get(name)
+        if act is not None and (name == "acts" or request.method == "POST"):
+            return await act(request, sitting, subpath)
         is_live = name == "live" and not subpath
         if name not in ROUTES and not is_live:
             return self._message(404, "There is no such page", _FIRST_PAGE)
@@ -330,6 +333,21 @@ class Site:
             typed={name: text for name, text in fields.items() if name in TYPED and text.strip()},
         )
 
+    async def _change_settings(self, request: Request, sitting: Sitting, path: str) -> Response:
+        """Change a setting, and lead back to the page that shows it."""
+        fields = await read_form(request)
+        check_post(request, fields, sitting)
+        verb, _, subject = path.partition("/")
+
+        def change() -> None:
+            core, form = self.sittings.open_core(sitting), Form(subject, fields)
+            change_settings(core, verb, form, self._facts.tools)
+            sitting.caller.tend()
+
+        await self._workers.run(change)
+        page = f"/settings/{quote(subject, safe='')}" if verb == "tools" else "/settings"
+        return Response(status_code=303, headers={"location": page})
+
     def render(self, template: str, status: int = 200, **variables: Any) -> Response:
         """Return a page."""
         page = self._environment.get_template(template)
@@ -343,12 +361,12 @@ class Site:
         return self._message(_STATUS[fault.kind], what, fault.hint)
 
 
-def open_site(ledger: str, address: str) -> Site:
+def open_site(ledger: str, address: str, tools: ToolScopes) -> Site:
     """Return the site of a ledger at an address: its cookie is that ledger's, for browsers tell no ports apart."""
     mark = sha256(ledger.encode("utf-8", "surrogateescape")).hexdigest()[:8]
     # Whoever listens at every address is met at that of this machine.
     near = address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-    return Site(cookie=f"counterpoint-{mark}", address=near)
+    return Site(cookie=f"counterpoint-{mark}", address=near, tools=tools)
 
 
 async def read_form(request: Request, limit: int = MAX_FORM_BYTES) -> dict[str, str]:

@@ -516,9 +516,12 @@ def _is_offered(name: str, settings: Settings) -> bool:
 
 def _open_site(app: App, listening: socket.socket) -> Site:
     # Most servers show no page in their first minutes.
+    from counterpoint.board.pages import ToolScopes
     from counterpoint.board.site import open_site
+    from counterpoint.dialects.symphony.scope import CRITICAL, TYPES
 
-    return open_site(f"{app.place}\0{app.project}", _address(listening).removesuffix("/mcp"))
+    address, tools = _address(listening).removesuffix("/mcp"), ToolScopes(TYPES, CRITICAL)
+    return open_site(f"{app.place}\0{app.project}", address, tools)
 
 
 def _admit(
@@ -545,8 +548,8 @@ def _admit(
 
 def _pages(backend: HttpBackend) -> dict[str, OwnPage]:
     # They tell what tools would that a scope file does not open.
-    is_narrow = bool(backend.app.settings.tool_scope)
-    return {} if is_narrow else {"/events": Events(backend.present, backend.last).page}
+    events = Events(backend.present, backend.last)
+    return {} if backend.app.settings.tool_scope else {"/events": events.page}
 
 
 async def _run(

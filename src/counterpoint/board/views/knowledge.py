@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from counterpoint.board.pages import Answer
-from counterpoint.board.search import KNOWLEDGE
+from counterpoint.board.views.search import KNOWLEDGE
 from counterpoint.core.model.documents import Document, Passage, Shelf
 from counterpoint.core.model.journal import Record
 from counterpoint.core.operations.recording.context import Verbs

@@ -1,0 +1,1 @@
+"""Pages that look at the work from further away, one module each."""
