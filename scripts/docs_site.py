@@ -29,6 +29,14 @@ def brought(text: str) -> str:
     return moved.replace('src="docs/', 'src="')
 
 
+def as_home(text: str) -> str:
+    """Return the README without its head, which the first page of the site has in another form (packaging/site/home.html)."""
+    _, _, rest = text.partition("\n## ")
+    return (
+        f"---\ntemplate: home.html\ntitle: Counterpoint\nhide: [navigation, toc]\n---\n\n## {rest}"
+    )
+
+
 def within(text: str) -> str:
     """Return a page whose links lead to pages of the site; files of the source are named without a link."""
     text = re.sub(r"\]\((?:\.\./)+README\.md", "](index.md", text)
@@ -66,6 +74,7 @@ def on_files(files: Any, config: Any) -> Any:
 
     for name, source in _BROUGHT.items():
         text = brought((ROOT / source).read_text("utf-8"))
+        text = as_home(text) if name == "index.md" else text
         files.append(File.generated(config, name, content=text))
     files.append(File.generated(config, "javascripts/mermaid.min.js", content=_PLACE.read_bytes()))
     return files

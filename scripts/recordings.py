@@ -79,6 +79,7 @@ def drawing(shown: Sequence[tuple[str, str]], name: str) -> str:
             Text.assemble((f"{prompt}> " if prompt else "$ ", "bold green"), (words, "bold"))
         )
         console.print(Text.from_ansi(said.replace("\r\n", "\n").rstrip()))
+    console.print()  # room below the last line, which would lose its descenders
     text = console.export_svg(title="", code_format=_FORMAT, unique_id=name)
     # Rich leaves room for the title of a window.
     text = re.sub(r'viewBox="0 0 (\S+) (\S+)"', _without_title, text)
