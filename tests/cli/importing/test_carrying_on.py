@@ -79,20 +79,19 @@ def test_a_project_of_backlog_comes_in_but_for_what_cannot(
     answer = call("import", "backlog", ".", "--json")
     assert answer.code == 0, answer.err
     (source,) = answer.json["sources"]
-    assert source["items"] == 2
+    assert source["items"] == 3
     left_out = {loss["where"]: loss["problem"] for loss in source["left_out"]}
     assert left_out.keys() == {
         "tasks/README.md",
         "tasks/task-7 - Latin.md, line 3",
         "tasks/task-8 - Broken.md, line 5",
         "tasks/task-9 - None.md",
-        "archive/tasks/task-1 - Old.md",
         "tasks/task-2 - Sails.md",
     }
-    assert (
-        "the id 'TASK-1' was given tasks/task-1 - Hull.md already"
-        in left_out["archive/tasks/task-1 - Old.md"]
-    )
+    again = "the id 'TASK-1' was given tasks/task-1 - Hull.md already, so 'Old' is 'TASK-1-2' here"
+    assert any(again in remark for remark in source["remarks"])
+    assert agent.items.named("task-1-2").title == "Old"
+    assert agent.items.named("task-1").title == "Hull"
     assert any(
         "line 5: @claude is no YAML without quotes" in remark for remark in source["remarks"]
     )
@@ -105,6 +104,20 @@ def test_a_project_of_backlog_comes_in_but_for_what_cannot(
     )
     sails = agent.items.find("TASK-2")
     assert (sails.title, sails.assignee) == ("Sails: all of them", "ann")
+
+
+def test_what_is_given_twice_or_looks_like_a_task_is_told(call: Any, ledger: Path) -> None:
+    folder = ledger / "specs/001-lamps"
+    folder.mkdir(parents=True)
+    text = "# Tasks: L\n\n- [ ] T012 One\n- [ ] T012 Two\n☐ T013 Three\nTODO: Four\n"
+    (folder / "tasks.md").write_text(text)
+    (source,) = call("import", "spec-kit", ".", "--json").json["sources"]
+    assert source["items"] == 3
+    assert any(
+        "T012 is there already, so 'Two' is '001-lamps/T012-2'" in each
+        for each in source["remarks"]
+    )
+    assert "begins with `TODO:`" in source["left_out"][0]["problem"]
 
 
 def test_strict_refuses_what_would_be_left_out_or_changed(

@@ -81,7 +81,8 @@ class Items(Verbs):
         None for any other text; NotFound for a number that no item has. A name goes before a number.
         """
         with self._context.reading() as view:
-            item = item_named(view, id_of_name(name) or name) or item_named(view, name)
+            names = (id_of_name(name) or name, name, name.upper())
+            item = next(filter(None, (item_named(view, each) for each in names)), None)
         digits = name.removeprefix("#")
         if item is not None or not NUMBER.fullmatch(digits):
             return item

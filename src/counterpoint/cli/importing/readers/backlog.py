@@ -295,7 +295,7 @@ class _Criteria:
             entry = _BOX.match(line)
             if entry:
                 self.sentences.append(entry[2].strip())
-                self.ticked += (entry[1] or " ") in "xX"
+                self.ticked += (entry[1] or " ") != " "
                 is_open = True
             elif is_open and line[:1].isspace() and line.strip():
                 self.sentences[-1] += f" {line.strip()}"

@@ -46,11 +46,12 @@ class Checklist:
 
 @dataclass(slots=True)
 class Naming:
-    """How items are called: `own` answers the id that a title begins with, and the rest of it."""
+    """How items are called: `own` answers the id that a title begins with, and the rest of it; `again` has remarks on ids given twice."""
 
     key: str
     own: Callable[[str], tuple[str, str]] = field(default=lambda title: ("", title))
     taken: set[str] = field(default_factory=set[str])
+    again: list[str] = field(default_factory=list[str])
 
     def name(self, draft: Draft) -> tuple[str, str]:
         """Return the id of an item, and its title."""
@@ -63,6 +64,8 @@ class Naming:
         while name in self.taken:
             count += 1
             name = f"{first}-{count}"
+        if own and name != first:
+            self.again.append(f"{own} is there already, so {title!r} is {name!r} here")
         self.taken.add(name)
         return name, title
 

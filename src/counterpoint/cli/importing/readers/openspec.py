@@ -73,12 +73,15 @@ def _change(folder: Folder, below: str, name: str, remarks: list[Remark]) -> For
         if specs
         else []
     )
+    naming, file = Naming(name, _own), f"{prefix}/tasks.md"
+    items = tuple(items_of(tasks, naming, file, is_ordered=True))
+    more += [Remark(problem, file) for problem in naming.again]
     return ForeignWork(
         tool=TOOL,
         key=name,
         title=f"{name} (OpenSpec)",
         body=sections(("", texts.get("proposal.md", "")), ("Design", texts.get("design.md", ""))),
-        items=tuple(items_of(tasks, Naming(name, _own), f"{prefix}/tasks.md", is_ordered=True)),
+        items=items,
         remarks=(*tasks.remarks, *more, *remarks),
     )
 

@@ -53,14 +53,15 @@ def _feature(folder: Folder, below: str, name: str) -> ForeignWork:
     prefix = f"{below}/{name}" if below else name
     tasks = checklist(folder.text(prefix, "tasks.md"), f"{prefix}/tasks.md", name, _WORDS)
     spec = folder.text(prefix, "spec.md") if folder.has(prefix, "spec.md") else ""
-    items = items_of(tasks, Naming(name, _own), f"{prefix}/tasks.md", is_ordered=True)
+    naming, file = Naming(name, _own), f"{prefix}/tasks.md"
+    items = tuple(_marked(name, items_of(tasks, naming, file, is_ordered=True)))
     return ForeignWork(
         tool=TOOL,
         key=name,
         title=f"{tasks.draft.title.removeprefix('Tasks:').strip()} (spec-kit)",
         body=sections(("", spec), ("Tasks", tasks.draft.body)),
-        items=tuple(_marked(name, items)),
-        remarks=tasks.remarks,
+        items=items,
+        remarks=(*tasks.remarks, *(Remark(problem, file) for problem in naming.again)),
     )
 
 

@@ -9,6 +9,7 @@ A state that cannot come at once (cancelled, skipped, a whole with open parts) c
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn, Protocol
@@ -226,9 +227,24 @@ def _below(settled: SettledWork, name: str, among: Collection[str]) -> Iterator[
 
 
 def _identified(settled: SettledWork) -> dict[str, ForeignItem]:
-    """Return the items by their ids; those that cannot be called by theirs are left out."""
+    """Return the items by their ids; those that cannot be called by theirs are left out.
+
+    A second one of an id comes in under the next that is free, unless it has the same title.
+    """
     items_by_id: dict[str, ForeignItem] = {}
-    for item in settled.work.items:
+    ids = {item.id for item in settled.work.items}
+    for work_item in settled.work.items:
+        item, first = work_item, items_by_id.get(work_item.id)
+        if first is not None and words_of(item.title) != words_of(first.title):
+            free = (
+                f"{item.id}-{number}"
+                for number in itertools.count(2)
+                if f"{item.id}-{number}" not in ids
+            )
+            item = replace(item, id=next(free))
+            ids.add(item.id)
+            problem = f"the id {first.id!r} was given {first.where or 'before'} already, so {words_of(item.title)[:_TITLE_SHOWN]!r} is {item.id!r} here"
+            settled.remarks.append(Remark(problem, item.where))
         if problem := _id_fault(item, items_by_id):
             title = words_of(item.title)[:_TITLE_SHOWN]
             left_out = f"{problem}, so {title!r} is left out" if title else problem

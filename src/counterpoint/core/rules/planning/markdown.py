@@ -45,7 +45,7 @@ _LIKE_TASK: Final = expression(
     r"(?:[-*+•‣◦·–—]|[0-9]{1,9}[.)]|[A-Za-z][.)])[\s\u200b\u2060\ufeff]*"
     r"(?:[\[\uff3b][\s\u200b]{0,3}(?P<mark>\S[\ufe0e\ufe0f]?)?[\s\u200b]{0,3}[\]\uff3d]|(?P<ballot>[☐☑☒]))"
     # The same without a bullet, where it can hardly be anything else.
-    r"|\[(?:\s|(?P<bare>[xX]))\]"
+    r"|\[(?:\s|(?P<bare>[xX]))\]|(?P<sign>[☐☑☒])(?=\s)"
     r")"
     r"(?![\[(:])[\s\u200b]*(?P<words>\S.*)",
     re.DOTALL,
@@ -171,7 +171,11 @@ def task_in(text: str) -> tuple[str, str]:
     match = _LIKE_TASK.match(text)
     if match is None:
         return "", ""
-    mark = match["mark"] or match["bare"] or ("x" if match["ballot"] in {"☑", "☒"} else "")
+    mark = (
+        match["mark"]
+        or match["bare"]
+        or ("x" if {match["ballot"], match["sign"]} & {"☑", "☒"} else "")
+    )
     return mark, match["words"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from counterpoint.dialects.foundry.nodes.rules.faults import RULES
 from counterpoint.dialects.foundry.nodes.rules.shape import same
-from counterpoint.dialects.foundry.specs.rules.editing import fixed, title_of, verification_fixes
+from counterpoint.dialects.foundry.specs.rules.editing import fixed, title_of
 from counterpoint.dialects.foundry.specs.rules.validation import validate
 from fakes.spec_documents import (
     ANY_JSON,
@@ -269,21 +269,6 @@ def test_a_duplicate_is_taken_out_beside_what_needs_a_decision():
     lists = {"depends": ["task-1-2", 7, "task-1-2", "gone"]}
     mended, _ = fixed(edited({f"{TASK}/dependencies": lists}), NOW)
     assert at(mended, f"{TASK}/dependencies") == {"depends": ["task-1-2", 7, "gone"]}
-
-
-def test_verify_nodes_without_a_type_are_listed():
-    """With what they have and what they should have."""
-    made = edited(
-        {
-            "hierarchy/verify-1-1/metadata": {},
-            "hierarchy/verify-2-1/metadata": {"verification_type": 3},
-        }
-    )
-    assert verification_fixes(made) == [
-        ("verify-1-1", None, "run-tests"),
-        ("verify-2-1", 3, "manual"),
-    ]
-    assert verification_fixes(document()) == []
 
 
 @given(st.lists(st.sampled_from(range(len(FIXES))), unique=True))

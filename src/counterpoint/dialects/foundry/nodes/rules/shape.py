@@ -80,12 +80,6 @@ def spec_id_start(name: str, day: str) -> str:
     return f"{slug_of(name)}-{day}-"
 
 
-def next_spec_id(name: str, day: str, taken: Iterable[str]) -> str:
-    """Return the first free id of a spec; taken: existing ids, others may be among them."""
-    start = spec_id_start(name, day)
-    return f"{start}{_highest(start, taken) + 1:03}"
-
-
 def phase_id(number: int) -> str:
     """Return the id of a phase."""
     return f"phase-{number}"
@@ -111,11 +105,6 @@ def next_node_id(node_type: str, parent: str, taken: Iterable[str]) -> str:
     return f"{start}{_highest(start, taken) + 1}"
 
 
-def depth_in(node_id: str) -> int:
-    """Return how deep a node was made, by the hyphens of its id."""
-    return node_id.count("-")
-
-
 def _highest(start: str, taken: Iterable[str]) -> int:
     """Return the highest number that follows a start and ends an id; 0 without one."""
     ends = (name[len(start) :] for name in taken if name.startswith(start))
@@ -138,11 +127,9 @@ COMPLEXITIES: Final = ("low", "medium", "high")
 LEVELS: Final = ("low", "medium", "high")
 """How likely a risk is, and how bad."""
 VERIFICATION_TYPES: Final = ("run-tests", "fidelity", "manual")
-VERIFICATION_RESULTS: Final = ("PASSED", "FAILED", "PARTIAL")
 RESEARCH_TYPES: Final = ("chat", "consensus", "thinkdeep", "ideate", "deep-research")
 BLOCKING_MODES: Final = ("none", "soft", "hard")
 BLOCKER_TYPES: Final = ("dependency", "technical", "resource", "decision")
-REQUIREMENT_TYPES: Final = ("acceptance", "technical", "constraint")
 JOURNAL_TYPES: Final = ("status_change", "deviation", "blocker", "decision", "note")
 RUN_TYPES: Final = ("session", "step")
 """The types of entries that an unattended run writes, and no caller."""
@@ -157,7 +144,6 @@ FIELD_LIMIT: Final = 10_000
 LIST_LIMIT: Final = 1_000
 NESTING_LIMIT: Final = 10
 KEYS_LIMIT: Final = 100
-REQUIREMENT_LIMIT: Final = 50
 _QUOTE_LIMIT: Final = 80
 _NAME_LIMIT: Final = 200
 

@@ -137,16 +137,6 @@ def fixed(document: Json, now: str) -> tuple[dict[str, Json], tuple[FixAction, .
     return _derived(draft)
 
 
-def verification_fixes(document: Json) -> list[tuple[str, Json, str]]:
-    """Return the verify nodes whose type of verification is missing or wrong: id, what it is, what it should be."""
-    fixes: list[tuple[str, Json, str]] = []
-    for name, node in nodes_of(document).items():
-        new_type = _verification_type(node)
-        if new_type:
-            fixes.append((name, metadata_of(node).get("verification_type"), new_type))
-    return fixes
-
-
 def _fix_dates(draft: _Draft, now: str) -> None:
     for name in DATES:
         if name in draft.top and not is_time(raw := draft.top[name]):
