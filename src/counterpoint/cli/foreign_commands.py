@@ -124,7 +124,6 @@ FOREIGN_COMMANDS: Final[Mapping[str, Translation]] = {
     "set-status": Translation("edit {id} --status {text}"),
     "rename": Translation("edit {id} --title {text}"),
     "priority": Translation("edit {id} --priority {other}"),
-    "prioritize": Translation("edit {id} --priority {other}"),
     "move": Translation("edit {id} --parent {other}"),
     "mv": Translation("edit {id} --parent {other}"),
     "label": _LABEL,
@@ -177,7 +176,6 @@ FOREIGN_COMMANDS: Final[Mapping[str, Translation]] = {
     "epic list": _LIST,
     "run": _RUN,
     "exec": _RUN,
-    "execute": _RUN,
     "test": _CHECK,
     "validate": Translation("check {id}", "doctor"),
     "prove": Translation("audit verify"),
@@ -233,21 +231,13 @@ class _Typed(NamedTuple):
     unknown: tuple[str, ...]
 
 
-def find_translation(arguments: Sequence[str]) -> tuple[str, Translation] | None:
-    """Return the foreign words that a command line begins with, and what they mean here; None for others."""
-    for count in (2, 1):
-        words = " ".join(arguments[:count])
-        if words in FOREIGN_COMMANDS and len(arguments) >= count:
-            return words, FOREIGN_COMMANDS[words]
-    return None
-
-
 def translate(arguments: Sequence[str], commands: click.Group) -> InvalidInput | None:
     """Return the refusal of a foreign command, whose hint is the line to type; None for any other word."""
-    match = find_translation(arguments)
-    if match is None:
+    spellings = (" ".join(arguments[:count]) for count in (2, 1))
+    words = next((spelling for spelling in spellings if spelling in FOREIGN_COMMANDS), "")
+    if not words:
         return None
-    words, translation = match
+    translation = FOREIGN_COMMANDS[words]
     behind = arguments[len(words.split()) :]
     template = translation.line
     typed = _read_typed(template, behind, _options_of(template, commands))

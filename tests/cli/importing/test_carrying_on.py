@@ -117,7 +117,7 @@ def test_what_is_given_twice_or_looks_like_a_task_is_told(call: Any, ledger: Pat
         "T012 is there already, so 'Two' is '001-lamps/T012-2'" in each
         for each in source["remarks"]
     )
-    assert "begins with `TODO:`" in source["left_out"][0]["problem"]
+    assert "begins with `todo:`" in source["left_out"][0]["problem"]
 
 
 def test_strict_refuses_what_would_be_left_out_or_changed(

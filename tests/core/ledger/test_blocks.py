@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.core.ledger.blocks import SIZE, load_block, load_entries
+from counterpoint.core.ledger.blocks import load_block
 from counterpoint.core.ledger.entry import Entry, load_fields
 from counterpoint.kernel.errors import MalformedDocument
 from fakes.entries import ENTRIES, FAULTS, OUTSIDE, SPELLINGS, TEXTS, VALUES, dump
@@ -108,18 +108,3 @@ def test_a_block_is_answered_if_and_only_if_each_entry_is_valid(
         place.append(free)
     data = dump(value)
     assert (load_block([entry.to_bytes(), data]) is not None) == is_valid(data)
-
-
-def test_entries_are_read_from_block_to_block(entry: Entry) -> None:
-    """However many there are, each is answered once, in order."""
-    written = [entry.to_bytes().replace(b'"n":0', b'"n":%d' % n) for n in range(2 * SIZE + 3)]
-    assert [fields["n"] for fields in load_entries(written)] == list(range(2 * SIZE + 3))
-
-
-def test_the_first_entry_that_is_invalid_is_refused_in_words(entry: Entry) -> None:
-    """Those before it are answered; the refusal is that of the entry alone."""
-    written = [entry.to_bytes(), entry.to_bytes().replace(b'"v":2', b'"v":1')]
-    stream = load_entries(written)
-    assert next(stream) == load_fields(written[0])
-    with pytest.raises(MalformedDocument, match="version"):
-        next(stream)

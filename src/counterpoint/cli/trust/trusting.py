@@ -77,7 +77,9 @@ def trust_command(
         and not ledger
         and not context.core.projects.why_not_trusted(checking)
     )
-    signed = replace(proposed, shown={"says": "; ".join([*told(checking), *_counted(ledger)])})
+    signed = replace(
+        proposed, shown={"says": "; ".join([*told(checking), *map(str.strip, ledger[1:])])}
+    )
 
     def decide(core: Core) -> None:
         core.projects.trust(checking, search_path(context.app))
@@ -157,18 +159,15 @@ def _shown(
     }
 
 
-def _counted(ledger: list[str]) -> list[str]:
-    """Return the lines about a ledger without the one that heads them, for a list in a sentence."""
-    return [line.strip() for line in ledger[1:]]
-
-
 def _refuse_unseen(
     context: CommandContext, checking: Checking, project: Project, ledger: list[str]
 ) -> None:
     """Raise Conflict if more than this command asks for would come to count."""
     why = ELSEWHERE if ledger else context.core.projects.why_not_trusted(checking)
     if why:
-        changes = "; ".join([*differences(context.app, checking, project), *_counted(ledger)])
+        changes = "; ".join(
+            [*differences(context.app, checking, project), *map(str.strip, ledger[1:])]
+        )
         raise Conflict(
             f"{why}, and this would let all of it count: {changes}",
             hint="Look at it with `counterpoint trust`, which asks about the whole file; then repeat this.",

@@ -18,9 +18,9 @@ Rules that are asked in another way than in entry.py, and why it is the same que
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from itertools import chain, islice
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Final
 
@@ -33,7 +33,6 @@ from counterpoint.core.ledger.entry import (
     Parsed,
     has_other_reference,
     is_who,
-    load_fields,
 )
 
 SIZE: Final = 64
@@ -49,13 +48,6 @@ _TIME: Final = b"0000-00-00T00:00:00.000Z"
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _HEX: Final = b"0123456789abcdef"
 _HEX_DIGITS: Final = 64
-
-
-def load_entries(entries: Iterable[bytes]) -> Iterator[Fields]:
-    """Return what each entry holds, one after the other; MalformedDocument where one is invalid."""
-    stream = iter(entries)
-    while block := list(islice(stream, SIZE)):
-        yield from load_block(block) or map(load_fields, block)
 
 
 def load_block(block: Sequence[bytes]) -> list[Fields] | None:

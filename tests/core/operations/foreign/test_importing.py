@@ -301,7 +301,8 @@ def test_what_is_at_fault_is_refused_with_its_place(studio, ada, items, problem)
 @pytest.mark.parametrize(
     ("items", "problem", "count"),
     [
-        ((HULL, replace(HULL, title="Other")), "the id 'b-1' was given line 1 already", 1),
+        ((HULL, replace(HULL, title="Other")), "already, so 'Other' is 'b-1-2' here", 2),
+        ((HULL, HULL), "the id 'b-1' was given line 1 already, so 'Hull' is left out", 1),
         ((replace(HULL, id=""), PLANKS), "it has no id, so 'Hull' is left out", 1),
         ((replace(HULL, parent="b-2"), OAK), "b-1: it is held by itself, through b-1, b-2", 2),
         (

@@ -44,7 +44,6 @@ WORDS = {
         user context_limit error_threshold blocked gate_failed gate_review_required task_limit heartbeat_stale
         step_stale phase_complete fidelity_cycle_limit
     """,
-    "FAILURE_REASONS": "spec_not_found spec_structure_changed state_corrupt migration_failed",
     "STEP_TYPES": """
         implement_task execute_verification run_fidelity_gate address_fidelity_feedback pause complete_spec
     """,

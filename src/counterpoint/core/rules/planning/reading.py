@@ -206,7 +206,7 @@ _PLACES: Final[Mapping[str, str]] = {
 }
 _NO_NAME: Final = expression(r"(?<!\\)\{#[^{}]+\}$")
 _SIGNED: Final = expression(r"[✅✔✓❌✗✘⬜🔲⏳🚧]")
-_TODO: Final = expression(r"\s*(?:[-*+]\s+)?(?:TODO|FIXME):\s*\S")
+_TODO: Final = expression(r"\s*(?:[-*+]\s+)?(?:TO{1}DO|FIX{1}ME):\s*\S")
 _ESCAPED: Final = "a line of text begins with a backslash"
 
 
@@ -585,7 +585,7 @@ class PlanReader:
         if line.kind == "text" and without_comments(line.text)[1] and not self._ends_comment(line):
             self._fault(line.number, "a comment begins within this line and does not end with its paragraph")  # fmt: skip
         if _TODO.match(line.text):
-            self._lose("a line that begins with `TODO:` is text and no task", line.number)
+            self._lose("a line that begins with `todo:` is text and no task", line.number)
         if line.kind == "item" and node.line not in self.tasks and _SIGNED.match(line.words):
             self._lose("a list entry that begins with a sign is text and no task", line.number)
         if line.kind == "text" and (node.line in self.tasks or not self.is_patient):

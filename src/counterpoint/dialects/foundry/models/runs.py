@@ -50,7 +50,6 @@ PAUSE_REASONS: Final[tuple[PauseReason, ...]] = get_args(PauseReason)
 FailureReason = Literal[
     "spec_not_found", "spec_structure_changed", "state_corrupt", "migration_failed"
 ]
-FAILURE_REASONS: Final[tuple[FailureReason, ...]] = get_args(FailureReason)
 """`migration_failed` is a word of the contract that nothing here gives: rows are migrated before a run is met."""
 StepType = Literal[
     "implement_task",

@@ -316,11 +316,6 @@ def role_named(word: str) -> Role:
     return roles.get(key, UNKNOWN)
 
 
-def call_name(tool: str, action: str, command: str = "") -> str:
-    """Return what a call is named by; action: its present name, not a former one."""
-    return " ".join(part for part in (tool, action, command) if part)
-
-
 def may_call(role: Role, call: str) -> bool:
     """Whether a role may make a call."""
     allowed = ALLOWED[role]
