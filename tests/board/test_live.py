@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 from urllib.parse import urlencode
@@ -67,7 +68,8 @@ class Reader:
 
     def leave(self) -> None:
         """Close it, and wait until the server knows."""
-        if self._thread.is_alive():
+        # It may be about to end by itself: then its loop is closed already.
+        with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._left.set)
         self._thread.join(PATIENCE)
 

@@ -79,7 +79,7 @@ def test_decisions_and_learnings_are_listed_and_shown_whole(
 ) -> None:
     ids = [
         ada.journal.append(
-            Note(kind="decision", title=f"Oak {number}", body="Pine rots", item=planned[4],
+            Note(kind="decision", title=f"Oak {number}", body="Pine **rots**", item=planned[4],
                  tags=("wood",), files=("src/keel.py",))
         ).id
         for number in range(7)
@@ -94,6 +94,7 @@ def test_decisions_and_learnings_are_listed_and_shown_whole(
     whole = browser.get(link_of(first, "Oak 6"))
     for words in ("Oak 6 Pine rots", "Written by ada", planned[4], "wood", "src/keel.py", ids[6]):
         assert words in words_of(whole)
+    assert "<strong>rots</strong>" in whole.text
     assert "Oak 5" in words_of(whole), "what is like it stands below"
     assert browser.get("/knowledge/none").status_code == 404
     assert browser.get("/knowledge/project/none").status_code == 404

@@ -142,12 +142,16 @@ def test_projects_are_named_for_a_person_and_lead_only_to_this_machine(
             {"XDG_STATE_HOME": str(tmp_path)},
             (f"http://127.0.0.1:{9000 + number}", f"Quay {number}"),
         )
+    remember_board({"XDG_STATE_HOME": str(tmp_path)}, ("http://127.0.0.1:9041", "Mole"))
     path = tmp_path / "counterpoint" / "boards.json"
     assert path.stat().st_mode & 0o777 == 0o600
     assert [*path.parent.iterdir()] == [path]
     boards = list_boards({"XDG_STATE_HOME": str(tmp_path)})
     assert len(boards) == projects.MAX_BOARDS
-    assert boards[0][1] == f"Quay {projects.MAX_BOARDS + 1}"
+    # A board that is where another one was stands in its place.
+    assert [name for _, name in boards[:2]] == ["Mole", f"Quay {projects.MAX_BOARDS}"]
+    remember_board({"XDG_STATE_HOME": str(tmp_path)}, (browser.site.address, "this one"))
+    assert "this one" not in words_of(browser.get("/projects"))
     bad = [(address, "Quay") for address in ("javascript:alert(1)", "http://evil:80", 7)]
     path.write_text(json.dumps([*boards[:2], *bad, "x", {}, []]))
     page = browser.get("/projects")

@@ -8,8 +8,9 @@ that are not closed. (4) Two tasks overlap if their areas do and neither waits f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from counterpoint.core.model.work import WORKABLE, Area, Dependency, Item
 from counterpoint.core.operations.recording.context import Verbs
 from counterpoint.core.rules.areas import list_overlaps
 
-NODES: Final = 120
+NODES: Final = 90
 OVERLAPS: Final = 24
 _LEVELS: Final = 4
 _COLUMN: Final = 212
@@ -137,15 +138,25 @@ def build_graph(
     graph = Graph(nodes=nodes, total=total, outside=outside)
     before = _set_levels(nodes)
     _mark_critical(graph)
-    graph.overlaps = [
-        (first.name, other.name, overlap[0][0])
-        for first, other in combinations(nodes.values(), 2)
-        if first.item and other.item and not (first.item.is_closed or other.item.is_closed)
-        and other.name not in before[first.name] and first.name not in before[other.name]
-        and (overlap := list_overlaps(areas.get(first.name, ()), areas.get(other.name, ())))
-    ]  # fmt: skip
+    graph.overlaps = [*_list_overlaps(nodes, areas, before)]
     _lay_out(graph)
     return graph
+
+
+def _list_overlaps(
+    nodes: Mapping[str, Node],
+    areas: Mapping[str, Sequence[str]],
+    before: Mapping[str, set[str]],
+) -> Iterator[tuple[str, str, str]]:
+    """Return the pairs of open tasks that can run at once, and the first area that both touch."""
+    open_nodes = (node for node in nodes.values() if node.item and not node.item.is_closed)
+    # Many tasks have the same few areas: each pair of these is compared once.
+    compare = cache(list_overlaps)
+    for first, other in combinations((node.name for node in open_nodes if areas.get(node.name)), 2):
+        if other in before[first] or first in before[other]:
+            continue
+        if overlaps := compare(tuple(areas[first]), tuple(areas[other])):
+            yield first, other, overlaps[0][0]
 
 
 def _add_milestones(

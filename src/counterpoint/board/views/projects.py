@@ -52,7 +52,8 @@ def list_boards(environ: Mapping[str, str]) -> list[Board]:
 def remember_board(environ: Mapping[str, str], board: Board) -> None:
     """Write down that this account has opened a board; OSError, ForeignFolder."""
     folder = Path(open_private(state_folder(environ)))
-    others = [other for other in list_boards(environ) if other != board]
+    # Whatever board was at this address is there no more.
+    others = [other for other in list_boards(environ) if other[0] != board[0]]
     path, fresh = folder / _FILE, folder / f"{_FILE}.{token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(fresh, flags, 0o600), "w", encoding="utf-8") as file:
@@ -84,6 +85,6 @@ def read_projects(answer: Answer) -> dict[str, Any]:
         "boards": [
             board
             for board in (list_boards(os.environ) if is_person else [])
-            if board != (answer.facts.address, answer.project)
+            if board[0] != answer.facts.address
         ],
     }
