@@ -193,3 +193,37 @@ def test_a_comment_on_a_line_reaches_the_agent_as_a_fix(
     assert all(fix in task.body for fix in fixes)
     # What was sent back is asked for once.
     assert "line 90 at" not in fields_text(browser, page, "fixes")
+
+
+def test_an_item_is_moved_where_its_table_has_a_move(
+    browser: Any, planned: list[str], studio: Studio, person: Core
+) -> None:
+    mast = planned[5]
+    page = browser.get(f"/items/{mast}").text
+    assert re.findall(r'<option value="(\w+)">', page.partition('id="move"')[2]) == [
+        "backlog",
+        "skipped",
+        "cancelled",
+    ]
+    assert act(browser, "move", mast, status="backlog", reason="Later").status_code == 303
+    assert (person.items.get(mast).status, studio.last().actor.name) == ("backlog", "pat")
+    board = browser.get("/board").text
+    card = board.partition(f'data-item="{mast}"')[2].partition(">")[0]
+    assert 'data-moves="open:open done:skipped dropped:cancelled "' in card
+    before = studio.image()
+    fields = fields_of(browser, f"/items/{mast}", f"/acts/move/{mast}")
+    for wrong, words in (
+        ({"status": "done"}, "it may become"),
+        ({"status": ""}, "missing"),
+        ({"version": "1"}, "changed by others"),
+    ):
+        answer = post(browser, "move", mast, {**fields, "status": "open", **wrong})
+        assert (answer.status_code in {400, 409}, words in answer.text) == (True, True), answer.text
+    assert studio.image() == before
+    answer = post(
+        browser,
+        "move",
+        mast,
+        {**fields, "status": "open", "from": "board", "query": "lanes=phase&below=//evil"},
+    )
+    assert answer.headers["location"] == "/board?lanes=phase&below=%2F%2Fevil"

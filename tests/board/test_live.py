@@ -17,6 +17,7 @@ from counterpoint.board import pump
 from counterpoint.board.live_parts import LiveParts, Rendering
 from counterpoint.board.pages import PageAddress
 from counterpoint.board.pump import LiveStream, View, touch_of
+from counterpoint.board.routes import ROUTES
 from counterpoint.board.sittings import Caller, Sitting
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.filters import Note, Report
@@ -225,3 +226,17 @@ def test_what_only_the_clock_changes_is_no_change() -> None:
     assert changes["text"] == {}
     (markup,) = changes["lists"]["list"]["html"].values()
     assert markup.startswith('<li data-key="&lt;a&gt;"><time')
+
+
+def test_every_page_can_be_kept_up_to_date(
+    listen: Callable[..., Reader], planned: list[str], ada: Core
+) -> None:
+    names = {
+        name: f"/{name}/{planned[4]}" if name in {"items", "edit"} else f"/{name}"
+        for name in ROUTES
+    }
+    for page in (*names.values(), "/new/plan", f"/review/{planned[2]}", "/board?lanes=phase"):
+        reader = listen(page, ada.feed.last())
+        assert (page, reader.status) == (page, 200)
+        assert (page, reader.next()[0]) == (page, "alive")
+        reader.leave()

@@ -12,10 +12,11 @@ import pytest
 
 from counterpoint.board.hunks import MAX_COLUMNS, MAX_LINES, parse_diff
 from counterpoint.board.reads import CARDS
+from counterpoint.board.views.lanes import LANES
 from counterpoint.board.words import MAX_CHARACTERS
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
-from counterpoint.core.model.filters import Check, Judgment, Note, Report
+from counterpoint.core.model.filters import Check, Edit, Judgment, Note, Report
 from counterpoint.kernel.visible import visible
 from fakes.pages import Elements, words_of
 from fakes.studio import Studio
@@ -221,3 +222,60 @@ def test_a_page_of_many_items_is_small_and_asks_little(
     assert "236 more" in answer.text or "238 more" in answer.text
     # What 240 items cost beyond 20 is only the few cards more.
     assert counts[1] <= counts[0] + 8
+
+
+def lanes_of(page: str) -> dict[str, str]:
+    """Answer the text of each lane of a board by its heading."""
+    parts = re.split(r'<h2 class="lane" id="[^"]+">', page)[1:]
+    return {
+        " ".join(Elements(part.partition("</h2>")[0]).text.split()): " ".join(
+            Elements(part.partition("</h2>")[2]).text.split()
+        )
+        for part in parts
+    }
+
+
+def test_the_board_has_lanes_by_phase_agent_and_label(
+    browser: Any, planned: list[str], ada: Core, bob: Core
+) -> None:
+    _root, build, launch, sail, keel, mast, lock, _setting = planned
+    ada.items.edit(lock, Edit(assignee="zoe", add_labels=("iron", "<b>")))
+    ada.items.edit(mast, Edit(add_labels=("iron",)))
+    lanes = lanes_of(browser.get("/board?lanes=phase").text)
+    assert [*lanes] == [f"{build} active Build", f"{launch} open Launch", f"{sail} open Sail"]
+    assert "Lay the keel" in lanes[f"{build} active Build"]
+    assert "Open the lock" not in lanes[f"{build} active Build"]
+    lanes = lanes_of(browser.get("/board?lanes=agent").text)
+    assert {name: re.findall(r"demo-\d+", text)[:1] for name, text in lanes.items()} == {
+        "ada": [keel],
+        "zoe": [lock],
+    }
+    lanes = lanes_of(browser.get("/board?lanes=label").text)
+    assert [*lanes] == ["iron", "<b>"]
+    assert mast in lanes["iron"]
+    assert mast not in lanes["<b>"]
+    below = lanes_of(browser.get(f"/board?lanes=label&below={build}").text)
+    assert lock not in below["iron"]
+    assert browser.get("/board?lanes=x&open=9999999999&from=-1").status_code == 200
+    bob.plans.create(Draft(kind="plan", title="Many", children=tuple(
+        Draft(kind="phase", title=f"Part {place}", needs=()) for place in range(12)
+    )))  # fmt: skip
+    page = browser.get("/board?lanes=phase").text
+    assert len(lanes_of(page)) == LANES
+    further = re.search(r'href="([^"]+)">Further lanes', page)
+    assert further is not None
+    page = browser.get(further[1].replace("&amp;", "&")).text
+    assert len(lanes_of(page)) == 15 - LANES
+    assert "Lanes before" in page
+
+
+def test_a_column_shows_more_cards_when_it_is_asked(browser: Any, person: Core) -> None:
+    children = tuple(Draft(kind="task", title=f"Task {place}") for place in range(60))
+    person.plans.create(Draft(kind="plan", title="Plan", children=children))
+    page = browser.get("/board").text
+    more = re.search(r'href="([^"#]+)#more-open">37 more', page)
+    assert more is not None
+    page = browser.get(more[1]).text
+    assert page.count('<li class="card"') == 2 * CARDS
+    assert ">13 more<" in page
+    assert browser.get("/board?open=100").text.count('<li class="card"') == 61

@@ -83,6 +83,12 @@ def reopen(core: Core, item: Item, form: Form) -> None:
     core.items.edit(item.id, Edit(status=item.reopened_status, reason=form.text("reason")))
 
 
+def move(core: Core, item: Item, form: Form) -> None:
+    """Move an item into another state, on somebody's word."""
+    edit = Edit(status=form.need("status", "where to"), reason=form.text("reason"))
+    core.items.edit(item.id, edit)
+
+
 ACTS: Final[Mapping[str, Callable[[Core, Item, Form], None]]] = {
     "approve": approve,
     "reject": reject,
@@ -94,6 +100,7 @@ ACTS: Final[Mapping[str, Callable[[Core, Item, Form], None]]] = {
     "submit": submit,
     "cancel": cancel,
     "reopen": reopen,
+    "move": move,
 }
 _UNBOUND: Final = frozenset({"comment"})
 """Acts that are as right after a change of others as before."""

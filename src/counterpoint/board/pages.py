@@ -261,17 +261,6 @@ def _read_diff(answer: Answer, item: Item) -> dict[str, Any]:
     return {"diffs": diffs, "asked": asked}
 
 
-def read_board(answer: Answer) -> dict[str, Any]:
-    """Return the columns; of one whole, if the query names it."""
-    parent = answer.query.get("below", "")
-    whole = answer.core.items.named(parent) if parent else None
-    return {
-        "columns": answer.reads.columns(CATEGORIES, parent=whole.id if whole else ""),
-        "whole": whole,
-        "phases": [part for part, _ in answer.reads.phases()],
-    }
-
-
 def read_proof(answer: Answer) -> dict[str, Any]:
     """Return what is signed and witnessed, and what the last check found; with `check` in the query it is made now."""
     core, facts = answer.core, answer.facts
@@ -293,13 +282,12 @@ def read_proof(answer: Answer) -> dict[str, Any]:
     }
 
 
-_WORK: Final = frozenset(
+WORK_TABLES: Final = frozenset(
     noun.table for noun in (Claim, Dependency, Gate, Item, Label, Project, Submission, Verdict)
 )
 PAGES: Final[Mapping[str, Page]] = {
     "": Page("now.html", read_now),
-    "review": Page("review.html", read_review, _WORK),
+    "review": Page("review.html", read_review, WORK_TABLES),
     "items": Page("item.html", read_item, frozenset()),
-    "board": Page("board.html", read_board, _WORK),
 }
 """Each page by the first part of its path."""

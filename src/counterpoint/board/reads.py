@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from counterpoint.core.model.answers import Obstacle, Progress
@@ -16,6 +16,7 @@ from counterpoint.core.model.work import Item, Label
 from counterpoint.core.operations.readiness import obstacles
 from counterpoint.core.operations.recording.context import Context
 from counterpoint.core.operations.recording.holders import Holders
+from counterpoint.core.ports.store import Filter
 from counterpoint.core.queries.overview import ItemReader
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.frozen import frozen
@@ -71,22 +72,24 @@ class BoardReads:
         """The time of the ledger."""
         return self._context.ports.clock.now()
 
-    def columns(self, categories: Sequence[Category], *, parent: str = "") -> list[Column]:
-        """Return the columns of the board; parent: only what is directly below an item."""
-        below = {"parent": parent} if parent else {}
+    def columns(self, limits: Mapping[Category, int], where: Mapping[str, Filter]) -> list[Column]:
+        """Return the columns of the board, of so many cards each; where: only items like these."""
+        if where.get("id") == ():
+            return [Column(category=category, cards=(), total=0) for category in limits]
         with self._context.reading() as view:
-            totals = view.counts(Item, "category", **below)
+            totals = view.counts(Item, "category", **where)
             items = {
                 category: view.select(
                     Item,
                     category=category,
                     order=_ORDERS.get(category, "priority,number"),
-                    limit=CARDS,
-                    **below,
+                    after=(),
+                    limit=limit,
+                    **where,
                 )
                 if totals.get(category)
                 else []
-                for category in categories
+                for category, limit in limits.items()
             }
             cards = self._cards([item for column in items.values() for item in column])
             return [
@@ -95,7 +98,7 @@ class BoardReads:
                     cards=tuple(cards[item.id] for item in items[category]),
                     total=totals.get(category, 0),
                 )
-                for category in categories
+                for category in limits
             ]
 
     def cards(self, items: Sequence[Item]) -> list[Card]:

@@ -7,10 +7,11 @@ from typing import Final
 
 from counterpoint.board.drafting import read_new
 from counterpoint.board.editing import read_edit
-from counterpoint.board.pages import PAGES, Page
+from counterpoint.board.pages import PAGES, WORK_TABLES, Page
 from counterpoint.board.proofs import read_proofs
 from counterpoint.board.views.graph import read_graph
 from counterpoint.board.views.knowledge import read_knowledge
+from counterpoint.board.views.lanes import read_board
 from counterpoint.board.views.projects import read_projects
 from counterpoint.board.views.search import read_search
 from counterpoint.board.views.sessions import read_sessions
@@ -20,6 +21,7 @@ from counterpoint.board.views.timeline import read_timeline
 ROUTES: Final[Mapping[str, Page]] = {
     **PAGES,
     "proof": Page("proof.html", read_proofs),
+    "board": Page("board.html", read_board, WORK_TABLES),
     "search": Page("search.html", read_search),
     "knowledge": Page("knowledge.html", read_knowledge),
     "graph": Page("graph.html", read_graph),

@@ -17,7 +17,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any, Final, cast
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.background import BackgroundTask
@@ -319,6 +319,8 @@ class Site:
         back = "review" if fields.get("from") == "review" else "items"
         id_ = fields.get("at") or (acted.item.id if acted.item is not None else "")
         page = f"/{back}/{quote(id_, safe='')}" if id_ else "/new"
+        if fields.get("from") == "board":
+            page = f"/board?{urlencode(parse_qsl(fields.get('query', '')))}"
         if acted.fault is None:
             after = "/review" if back == "review" and verb in {"approve", "reject"} else page
             return Response(status_code=303, headers={"location": after})

@@ -11,7 +11,9 @@ from markupsafe import Markup
 from counterpoint.board.forms import TYPED
 from counterpoint.core.model.answers import Obstacle
 from counterpoint.core.model.journal import Record
+from counterpoint.core.model.lifecycles import Category
 from counterpoint.core.model.work import Gate, Item
+from counterpoint.kernel.errors import InvalidInput
 from counterpoint.kernel.plurals import counted
 from counterpoint.kernel.visible import visible
 
@@ -89,10 +91,27 @@ def wait_chip(obstacle: Obstacle, item: Item) -> tuple[str, str]:
     return "wait", f"set aside{above}"
 
 
+def moves_of(item: Item) -> list[tuple[Category, str]]:
+    """Return the states that an item may be moved into by word, each with its category, as its table has them.
+
+    Into a state of `active` nothing is moved: who works on it starts it. What else is in the way the core says when it is tried.
+    """
+    try:
+        table = item.states
+    except InvalidInput:
+        # Its dialect is not installed.
+        return []
+    moves: list[tuple[Category, str]] = [
+        (table.categories[status], status) for status in table.moves.get(item.status, ())
+    ]
+    return [move for move in moves if move[0] != "active"]
+
+
 CALLED_BY_TEMPLATES: Final[Mapping[str, object]] = {
     "counted": counted,
     "span": span,
     "time_of": time_of,
+    "moves_of": moves_of,
     "body": body,
     "title_of": title,
     "headline": headline,

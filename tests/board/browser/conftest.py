@@ -99,7 +99,7 @@ def open_page(page: Page) -> Callable[[str], Page]:
 
     def open_(path: str) -> Page:
         page.goto(path)
-        page.locator('body[data-live="live"]').wait_for()
+        page.locator('body[data-live="live"], body:not([data-seq])').wait_for()
         return page
 
     return open_

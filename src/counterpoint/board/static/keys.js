@@ -8,6 +8,7 @@ const MOVES = [
 // Pages in a menu that is closed have their keys too.
 const hotElements = () => [...document.querySelectorAll("[data-keys]")].filter((element) => element.offsetParent !== null || element.closest(".bar nav"));
 const OFF = "counterpoint-single-keys-off";
+const added = new Map();
 let prefix = "";
 let prefixTimer = 0;
 
@@ -24,6 +25,8 @@ export function startKeys() {
   });
 }
 
+export function addKey(key, words, run) { added.set(key, run); MOVES.splice(-2, 0, [key, words]); }
+
 function press(key) {
   const keys = prefix ? `${prefix} ${key}` : key;
   prefix = "";
@@ -35,28 +38,18 @@ function press(key) {
     prefixTimer = setTimeout(() => { prefix = ""; }, 1_500);
     return true;
   }
-  const act = { j: () => step(1), k: () => step(-1), h: () => stepAcross(-1), l: () => stepAcross(1), "/": search, d: showDiff, ".": showWhy, "?": openHelp }[keys];
+  const act = { j: () => step(1), k: () => step(-1), h: () => stepAcross(-1), l: () => stepAcross(1), "/": search, d: showDiff, ".": showWhy, "?": openHelp }[keys] ?? added.get(keys);
   if (act) act();
   return Boolean(act);
 }
 
-function use(element) {
-  if (element.matches("input, textarea, select")) element.focus();
-  else element.click();
-  return true;
-}
+function use(element) { if (element.matches("input, textarea, select")) element.focus(); else element.click(); return true; }
 
-function isTyping(element) {
-  return element.matches?.("textarea, select, input:not([type=checkbox], [type=radio], [type=button], [type=submit])") || element.isContentEditable;
-}
+function isTyping(element) { return element.matches?.("textarea, select, input:not([type=checkbox], [type=radio], [type=button], [type=submit])") || element.isContentEditable; }
 
-function linkOf(row) {
-  return row?.querySelector("a[href]");
-}
+function linkOf(row) { return row?.querySelector("a[href]"); }
 
-function currentRow() {
-  return document.activeElement?.closest(ROWS);
-}
+export function currentRow() { return document.activeElement?.closest(ROWS); }
 
 function step(by) {
   const row = currentRow();
@@ -105,11 +98,9 @@ function bringUp(element) {
   element.scrollIntoView({ block: "start" });
 }
 
-function send(element) {
-  element.closest?.("form")?.requestSubmit();
-}
+function send(element) { element.closest?.("form")?.requestSubmit(); }
 
-function openDialog(label, ...content) {
+export function openDialog(label, ...content) {
   document.querySelector("dialog.keys")?.remove();
   const dialog = make("dialog", { className: "keys", ariaLabel: label }, ...content);
   dialog.addEventListener("close", () => dialog.remove());
@@ -172,7 +163,7 @@ function openPalette() {
   fill();
 }
 
-function make(name, attributes, ...children) {
+export function make(name, attributes, ...children) {
   const element = Object.assign(document.createElement(name), attributes);
   element.append(...children);
   return element;

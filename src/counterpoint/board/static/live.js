@@ -5,13 +5,8 @@ const SILENT_MS = 20_000;
 const SETTLED_MS = 1_000;
 const UNITS = [["d", 86_400], ["h", 3_600], ["min", 60], ["s", 1]];
 let sequence = Number(document.body.dataset.seq);
-let source = null;
-let heardAt = Date.now();
-let retryMs = 1_000;
-let isLoading = false;
-let isStale = false;
-let settling = 0;
-let waiting = [];
+let [source, heardAt, retryMs, settling] = [null, Date.now(), 1_000, 0];
+let [isLoading, isStale, waiting] = [false, false, []];
 const pulse = document.createElement("output");
 const notice = document.createElement("div");
 
@@ -39,15 +34,9 @@ function open() {
   source.addEventListener("error", lose);
 }
 
-function close() {
-  source?.close();
-  source = null;
-}
+function close() { source?.close(); source = null; }
 
-function hear() {
-  [heardAt, retryMs] = [Date.now(), 1_000];
-  say("live");
-}
+function hear() { [heardAt, retryMs] = [Date.now(), 1_000]; say("live"); }
 
 function lose() {
   close();
@@ -168,10 +157,7 @@ function askAboutForms() {
   notice.append("Others changed this while you looked at it. ", button);
 }
 
-function end() {
-  close();
-  say("logged out", "This sitting is over. Type `counterpoint board` to log in.");
-}
+function end() { close(); say("logged out", "This sitting is over. Type `counterpoint board` to log in."); }
 
 function countTime() {
   for (const element of document.querySelectorAll("time[data-span]")) {

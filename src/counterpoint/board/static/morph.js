@@ -4,9 +4,7 @@ const OWN = new Set(["open", "data-next"]);
 const BOUND = new Set(["version", "subject", "seen"]);
 
 // Markup comes from this server alone, where every text in it was escaped.
-export function parsePage(text) {
-  return new DOMParser().parseFromString(policy.createHTML(text), "text/html");
-}
+export function parsePage(text) { return new DOMParser().parseFromString(policy.createHTML(text), "text/html"); }
 
 export function morph(node, next) {
   if (node.nodeType !== next.nodeType || node.nodeName !== next.nodeName) {
@@ -54,13 +52,9 @@ export function place(parent, child, before) {
   else parent.insertBefore(child, before);
 }
 
-function keyOf(node) {
-  return node.nodeType === Node.ELEMENT_NODE ? node.dataset?.key || node.id : "";
-}
+function keyOf(node) { return node.nodeType === Node.ELEMENT_NODE ? node.dataset?.key || node.id : ""; }
 
-function isField(node) {
-  return node.matches("input, textarea, select");
-}
+function isField(node) { return node.matches("input, textarea, select"); }
 
 function isChanged(field) {
   if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
