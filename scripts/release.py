@@ -27,6 +27,7 @@ _BUILD = "import sys, hatchling.build as b; getattr(b, sys.argv[1])(sys.argv[2])
 _DIALECTS = ("agentic", "colibri", "foundry", "native", "symphony", "workflow")
 WHOLE = (
     "counterpoint/py.typed",
+    "counterpoint/core/ledger/verify.html",
     *(f"counterpoint/listings/{name}.json" for name in _DIALECTS),
     *(f"share/doc/counterpoint/tools/{name}.md" for name in _DIALECTS),
     "counterpoint/evidence/templates/refactoring.yaml",

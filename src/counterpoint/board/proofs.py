@@ -1,6 +1,6 @@
 """What Proof takes along: proofs of entries, the bundle, and the page that verifies bundles.
 
-`static/verify.html` is served as it lies in the package, with the policy that its own head names: no script but the one in it.
+`core/ledger/verify.html` is served as it lies in the package, with the policy that its own head names: no script but the one in it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
 from counterpoint.board.pages import Answer, read_proof
+from counterpoint.core import ledger
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.answers import Proof
 from counterpoint.kernel.errors import InvalidInput, SignerAway
 
-VERIFIER: Final = Path(__file__).parent / "static" / "verify.html"
+VERIFIER: Final = Path(ledger.__file__).parent / "verify.html"
 _POLICY: Final = re.compile(r'<meta http-equiv="content-security-policy" content="([^"]+)">')
 _MORE: Final = "; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 _DIGITS: Final = 15

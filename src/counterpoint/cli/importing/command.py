@@ -15,7 +15,6 @@ from counterpoint.cli.context import CommandContext, with_context
 from counterpoint.cli.grouping import Group, examples
 from counterpoint.cli.importing.foundry import foundry_command
 from counterpoint.cli.output import Output
-from counterpoint.core.coordinator import Core
 from counterpoint.core.model.foreign import Arrival, Difference, ForeignWork, Remark, Source, Weight
 from counterpoint.core.operations.foreign.importing import ForeignImports
 from counterpoint.core.rules.planning.foreign import refuse_empty, refuse_remarks, settle
@@ -197,11 +196,13 @@ def _import(
             hint="Choose another.",
         )
     arrivals: list[tuple[ForeignWork, Arrival]] = []
+    verbs = context.core.use(ForeignImports)
     with context.out.counting("Items and records") as count:
         for work in works:
             name = f"{source_name}-{work.key}" if source_name and len(works) > 1 else source_name
             source = Source(place=_place(context, path), name=name)
-            arrivals.append((work, _one(context.core, work, source, count, dry_run=dry_run)))
+            arrival = verbs.look(work, source) if dry_run else verbs.bring(work, source, count)
+            arrivals.append((work, arrival))
     context.out.result(
         {"tool": tool, "dry_run": dry_run, "sources": [_present(*pair) for pair in arrivals]}
     )
@@ -209,13 +210,6 @@ def _import(
         for work, arrival in arrivals:
             _tell(context.out, work, arrival, dry_run=dry_run)
     return 0
-
-
-def _one(
-    core: Core, work: ForeignWork, source: Source, count: Callable[[int], None], *, dry_run: bool
-) -> Arrival:
-    verbs = core.use(ForeignImports)
-    return verbs.look(work, source) if dry_run else verbs.bring(work, source, count)
 
 
 def _place(context: CommandContext, path: Path) -> str:

@@ -11,7 +11,7 @@ import click
 
 from counterpoint.cli.context import CommandContext
 from counterpoint.cli.trust.enrolling import add_made
-from counterpoint.cli.trust.signing import find_usable_key, has_terminal, sign_act
+from counterpoint.cli.trust.signing import find_key, has_terminal, sign_act
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.access import Issued, Token, TokenKind, TokenRequest
 from counterpoint.core.model.identity import ProposedAct
@@ -52,7 +52,7 @@ def confirm_act(
     if not has_terminal():
         context.remarks.append(f"{unconfirmed}: there is no terminal here to sign at.")
         return context.core
-    key = find_usable_key(context)
+    key = find_key(context.app, context.core)
     if key is None and not (offers and may_offer(context)):
         context.core.try_out(decide)
     else:
@@ -75,7 +75,7 @@ def refuse_undecidable(
     """
     if not has_terminal():
         return
-    key = find_usable_key(context)
+    key = find_key(context.app, context.core)
     if key is not None or may_offer(context):
         _try_signed(context, proposed(), key.id if key else _NO_KEY_YET, decide)
     else:

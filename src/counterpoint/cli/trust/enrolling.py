@@ -85,7 +85,7 @@ def enrol(
     people = context.core.people
     people.refuse_first()
     proposed = context.core.joint_acts.as_proposed(people.enrolment(public_key, owner, storage))
-    signer = signing.find_usable_key(context) if people.list() else own
+    signer = signing.find_key(context.app, context.core) if people.list() else own
     if signer is None:
         if own is None:
             raise Forbidden(
@@ -111,7 +111,7 @@ def revoke_key(context: CommandContext, which: str, reason: str) -> None:
     key = people.get(which)
     proposed = people.revocation(key)
     signing.refuse_no_terminal()
-    signer = signing.find_usable_key(context)
+    signer = signing.find_key(context.app, context.core)
     if signer is None:
         raise Forbidden(
             "to revoke a key takes the signature of one that is in force, and you hold none",

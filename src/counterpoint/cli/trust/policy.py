@@ -308,7 +308,7 @@ def _withdraw_proposal(context: CommandContext, name: str, reason: str) -> None:
     """Withdraw a proposal, signed by the person who made it."""
     step = context.core.joint_acts.withdrawal(name)
     signing.refuse_no_terminal()
-    signer = signing.find_usable_key(context)
+    signer = signing.find_key(context.app, context.core)
     if signer is None:
         raise Forbidden(
             "to withdraw a proposal takes the signature of who made it, and you hold no key",

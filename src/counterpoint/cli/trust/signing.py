@@ -122,11 +122,6 @@ def folder(context: CommandContext) -> Path:
     return personal.folder_of(context.app.environ)
 
 
-def find_usable_key(context: CommandContext) -> HeldKey | None:
-    """Return the key that signs here: the one enrolled first, of those that are in force and held here."""
-    return find_key(context.app, context.core)
-
-
 def find_key(app: App, core: Core, storage: str = "") -> HeldKey | None:
     """Return the key that signs for a caller: the one enrolled first, of those in force and held; storage: only of this."""
     held_keys = personal.held(personal.folder_of(app.environ))

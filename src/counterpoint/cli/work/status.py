@@ -169,9 +169,9 @@ def _print_work(
 def _way_to_sign(context: CommandContext) -> str:
     """Return in words with which key whoever looks signs, or how they get one."""
     # Loaded with the first work that only a key can judge.
-    from counterpoint.cli.trust.signing import find_usable_key
+    from counterpoint.cli.trust.signing import find_key
 
-    key = find_usable_key(context)
+    key = find_key(context.app, context.core)
     return (
         f"yours is {key.id}: `counterpoint approve` signs with it"
         if key
