@@ -92,11 +92,7 @@ function showWhy() {
   else if (why) bringUp(why);
 }
 
-function bringUp(element) {
-  if (!element.matches("summary")) element.tabIndex = -1;
-  element.focus({ preventScroll: true });
-  element.scrollIntoView({ block: "start" });
-}
+function bringUp(element) { if (!element.matches("summary")) element.tabIndex = -1; element.focus({ preventScroll: true }); element.scrollIntoView({ block: "start" }); }
 
 function send(element) { element.closest?.("form")?.requestSubmit(); }
 
@@ -163,8 +159,4 @@ function openPalette() {
   fill();
 }
 
-export function make(name, attributes, ...children) {
-  const element = Object.assign(document.createElement(name), attributes);
-  element.append(...children);
-  return element;
-}
+export function make(name, attributes, ...children) { const element = Object.assign(document.createElement(name), attributes); element.append(...children); return element; }

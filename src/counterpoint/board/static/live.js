@@ -130,16 +130,9 @@ function layRows(list, { order, html }) {
 }
 
 // Whoever stands on a row that leaves goes on with its neighbour.
-function rowsBesideFocus() {
-  const row = document.activeElement?.closest("li");
-  return row ? [row, row.nextElementSibling, row.previousElementSibling] : [];
-}
+function rowsBesideFocus() { const row = document.activeElement?.closest("li"); return row ? [row, row.nextElementSibling, row.previousElementSibling] : []; }
 
-function keepFocus(rows) {
-  if (rows.length && document.activeElement === document.body) {
-    rows.find((row) => row?.isConnected)?.querySelector("a[href]")?.focus({ preventScroll: true });
-  }
-}
+function keepFocus(rows) { if (rows.length && document.activeElement === document.body) { rows.find((row) => row?.isConnected)?.querySelector("a[href]")?.focus({ preventScroll: true }); } }
 
 function askAboutForms() {
   const fields = [...document.querySelectorAll("form.act > input[data-next]")];
