@@ -42,7 +42,6 @@ def test_the_log_can_be_narrowed(call, ledger):
 
 
 def test_an_entry_has_stable_keys(call, ledger):
-    """Programs read it."""
     entry = call("log", "--json", "--limit", "1").json["entries"][0]
     assert set(entry) == {
         "sequence",

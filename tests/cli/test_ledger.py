@@ -289,7 +289,6 @@ def test_the_small_verifier_reads_no_device(tmp_path):
 
 
 def test_where_nothing_can_be_written_is_named(call, ledger, tmp_path):
-    """As with backups."""
     place = str(tmp_path / "none" / "x")
     for words in (("audit", "export"), ("key", "export")):
         said = call(*words, place)

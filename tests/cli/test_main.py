@@ -223,7 +223,6 @@ def test_a_database_server_of_another_kind_is_refused_in_words(call, place):
 
 
 def test_an_unknown_id_ends_with_one_and_a_hint(call, ledger):
-    """The answer is no."""
     said = call("show", "harbour-99")
     assert (said.code, said.out) == (1, "")
     assert "harbour-99" in said.err

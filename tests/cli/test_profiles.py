@@ -33,7 +33,6 @@ def test_narrowing_a_role_keeps_what_it_is_told(ledger, call, app):
 
 
 def test_all_tools_can_be_denied(ledger, call):
-    """Then none is left."""
     words = [word for name in tools_of("intake") for word in ("--deny", name)]
     assert call("profile", "set", "intake", *words).out == "no tool\n"
 

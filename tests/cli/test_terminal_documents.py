@@ -79,7 +79,6 @@ def test_a_document_steers_no_terminal(tree: Path, words: tuple[str, ...]) -> No
 
 
 def test_a_pipe_gets_a_document_as_it_is(tree: Path) -> None:
-    """As a file does."""
     command = [sys.executable, "-m", "counterpoint", "export"]
     piped = subprocess.run(command, cwd=tree, capture_output=True, check=True, timeout=60).stdout
     subprocess.run([*command, "--output", "work.md"], cwd=tree, check=True, capture_output=True, timeout=60)  # fmt: skip

@@ -56,7 +56,6 @@ def test_the_calls_of_a_month_and_of_a_tool_are_kept_and_counted(ledger, call, a
     [("fnid=5", "there is no tool 'fnid'"), ("find", "is no limit of a tool")],
 )
 def test_a_limit_for_no_tool_is_refused(ledger, call, limit, words):
-    """Nothing is made."""
     said = call("token", "create", "ci", "--tool-limit", limit)
     assert said.code == 2
     assert words in said.err

@@ -18,6 +18,8 @@ import pytest
 from builders import git
 from counterpoint.app import open_app
 from counterpoint.evidence.places import find_places
+from counterpoint.evidence.trust.known import open_trusted
+from counterpoint.kernel.clock import SystemClock
 from counterpoint.kernel.errors import InvalidInput, Unavailable
 from counterpoint.kernel.places import (
     ForeignFolder,
@@ -493,6 +495,11 @@ def test_a_folder_that_leads_to_a_repository_unasked_is_no_worktree_of_it(
     assert git(foreign, "log", "--format=%s").strip() == "first"
     assert find_tree_and_home(str(foreign)) == (str(foreign), str(foreign))
     assert find_tree_and_home(str(linked)) == (str(linked), str(main))
+    # Of one whose way back cannot be read nothing says that it is another's.
+    back = main / ".git/worktrees/linked/gitdir"
+    kept = back.rename(back.with_name("kept"))
+    assert find_tree_and_home(str(linked)) == (str(linked), str(main))
+    kept.rename(back)
     # A worktree that a person moves is still one, also before git is told.
     moved = linked.rename(tmp_path / "moved")
     assert find_tree_and_home(str(moved)) == (str(moved), str(main))
@@ -536,3 +543,17 @@ def test_a_database_has_one_name_on_each_build_of_python(monkeypatch: pytest.Mon
     for module in ("_sha256", "_sha2"):
         monkeypatch.setitem(sys.modules, module, None)
     assert short_name("/a/ledger.db") == expected
+
+
+def test_a_ledger_that_is_being_made_is_none_that_was_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is noted before it has a byte: a server that took it for lost left its first caller without an answer."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    database = tmp_path / ".counterpoint/ledger.db"
+    place = open_trusted(str(database), SystemClock())
+    place.make()
+    assert not has_lost_ledger(str(database))
+    assert place.known is not None
+    place.known.trust("demo", "ledger-1", "2026-01-01T00:00:00.000Z", "")
+    assert has_lost_ledger(str(database))

@@ -106,6 +106,12 @@ def test_whoever_reads_the_ledger_as_a_whole_is_written_down_as_such(recorded, l
     assert lines.lines == [(set(), True)]
 
 
+def test_a_project_that_keeps_no_record_is_read_without_one(recorded, file_store):
+    unrecorded = RecordedStore(file_store, ADA, lambda _project, _view: None)
+    with unrecorded.reading("p") as view:
+        assert view.find(Record, "r1")
+
+
 def test_every_way_of_a_view_is_recorded_or_gives_no_text():
     """A new one has to be put on one side."""
     ways = {name for name in dir(Reading) if not name.startswith("_")}

@@ -231,7 +231,10 @@ def has_lost_ledger(database: str) -> bool:
             return False
     ledgers = f"{state_folder(os.environ)}/{LEDGERS}"
     if os.path.isdir(ledgers):
-        return os.path.exists(f"{ledgers}/{short_name(database)}")
+        with suppress(OSError), open(f"{ledgers}/{short_name(database)}", "rb") as file:
+            # One that is being made is noted before it has a byte, and was none.
+            return b'"ledger":' in file.read()
+        return False
     folder = os.path.dirname(database)
     if os.path.basename(folder) != FOLDER:
         return False

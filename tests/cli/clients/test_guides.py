@@ -43,7 +43,6 @@ def test_what_stays_after_removal_is_said(call, installed):
 
 
 def test_a_file_that_gemini_has_already_gets_the_section(call, installed):
-    """As CLAUDE.md does."""
     (installed / "GEMINI.md").write_text("Mine.\n")
     call("init", "--yes", "--client", "gemini")
     assert (

@@ -96,7 +96,6 @@ def test_the_text_around_an_edit_stays(before, after):
     ],
 )
 def test_what_is_not_json_is_refused(text):
-    """No guess is made."""
     with pytest.raises(MalformedDocument):
         load_jsonc(text)
 

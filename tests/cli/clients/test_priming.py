@@ -48,7 +48,6 @@ def test_each_client_hears_it_in_its_own_shape(tell, ledger, client):
 
 
 def test_a_hook_says_nothing_where_there_is_no_ledger(tell, place):
-    """And makes none."""
     said = tell("claude", {"hook_event_name": "SessionStart"})
     assert (said.code, said.out) == (0, "")
     assert not (place / ".counterpoint").exists()

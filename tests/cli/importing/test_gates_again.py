@@ -101,7 +101,6 @@ def test_what_cannot_be_taken_over_is_told_with_the_command_at_each_import(
 def test_what_both_sides_changed_stays_and_is_told_with_the_command(
     bring: Bring, agent: Core, call: Any
 ) -> None:
-    """As texts do."""
     bring()
     item = agent.items.find("t-1", "counterpoint").id
     assert call("edit", item, "--check", "false", "--profile", "smith").code == 0

@@ -94,7 +94,6 @@ def test_what_waits_is_signed_after_a_while(watch):
 
 
 def test_many_entries_are_signed_at_once(watch):
-    """However young they are."""
     watch.looks(later=LONG + 1)
     watch.looks(later=LONG + 1)
     watch.write(MANY - 1)

@@ -156,7 +156,6 @@ def test_an_edit_is_the_word_of_an_agent_whom_nothing_attests(app: App):
 
 
 def test_what_cannot_be_written_is_said_once(app: App, caplog: pytest.LogCaptureFixture):
-    """And tried again."""
     folder = app.places.home / "specs"
     (folder / "pending" / f"{SPEC}.json").unlink()
     (folder / "pending").rmdir()

@@ -182,7 +182,6 @@ def test_a_scope_that_opens_nothing_keeps_the_server_from_starting(
 
 
 def test_a_role_of_another_dialect_leaves_out_the_surface_that_has_none_of_it(up, monkeypatch):
-    """The others are served."""
     monkeypatch.setenv("COUNTERPOINT_PROFILE", "poet")
     server = up()
     assert server.call("brief")[0] == 200
@@ -275,7 +274,6 @@ def test_a_token_is_who_acts_whatever_its_headers_say(up, token, call):
 
 
 def test_a_reading_token_sees_reading_tools_alone(up, token):
-    """And writes nothing."""
     server, secret = up(), token("eye", "--scope", "read")
     status, refusal = server.call("plan", secret, {"markdown": PLAN})
     assert (status, refusal["error"]) == (403, "insufficient_scope")
@@ -388,7 +386,6 @@ def test_half_an_oauth_server_is_wrong_usage(ledger, call, words):
 
 
 def test_keys_that_cannot_be_read_are_told_at_the_start(ledger, call):
-    """Not to each caller."""
     said = call(
         "up", "--port", "0", "--oauth-issuer", "https://login.example.org", "--oauth-audience",
         "https://plan.example.org/mcp", "--jwks", "none.json",

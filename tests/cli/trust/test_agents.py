@@ -24,7 +24,6 @@ def test_a_credential_is_printed_once(ledger, call):
 
 
 def test_one_that_maintains_or_ends_says_so(ledger, call):
-    """In the list too."""
     made = call("agent", "create", "ada", "--maintain", "--expires", "30d", "--json").json
     assert made["scopes"] == ["read", "write", "maintain"]
     assert made["expires_at"] > made["created_at"]

@@ -30,7 +30,6 @@ def test_a_person_hands_over_and_gives_back(call, agent):
 
 
 def test_a_person_pauses_and_goes_on(call, agent):
-    """With what he holds."""
     agent.journal.resolve("harbour-r2", "there is paint")
     call("start", "harbour-6")
     assert "you keep: harbour-6" in call("handoff", "pause", "-m", "Lunch").out

@@ -30,7 +30,6 @@ def test_the_top_is_meant_where_help_says_so(call: Any, ledger: Any) -> None:
 
 
 def test_verify_of_an_item_names_the_command_for_its_checks(call: Any, ledger: Any) -> None:
-    """Ready to be typed."""
     refused = call("verify", "harbour-4")
     assert (refused.code, "`counterpoint check harbour-4`" in refused.err) == (2, True)
 

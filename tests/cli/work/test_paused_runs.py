@@ -33,7 +33,6 @@ def waiting(workshop: Workshop, capsys: pytest.CaptureFixture[str]) -> list[tupl
 def test_a_run_that_somebody_paused_is_shown_with_its_reason(
     workshop: Workshop, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Until it is resumed."""
     run = begin(workshop)
     run.does()
     assert waiting(workshop, capsys) == []

@@ -90,7 +90,6 @@ def test_a_person_resolves_blockers(call, agent, name):
 
 
 def test_an_item_without_blockers_is_told_so(call, ledger):
-    """The answer is no."""
     said = call("unblock", KEEL)
     assert (said.code, said.out) == (1, "harbour-4 has no open blocker.\n")
     assert call("unblock", HULL).out == "harbour-r2 is resolved: No paint\n"
@@ -107,7 +106,6 @@ def test_a_person_frees_what_a_lost_agent_holds(call, agent):
 
 
 def test_what_nobody_holds_is_not_freed(call, ledger):
-    """The answer is no."""
     said = call("release", HULL)
     assert said.code == 1
     assert "nobody holds harbour-6" in said.err
@@ -132,7 +130,6 @@ def test_a_waiver_says_what_it_did(call, ledger):
 
 
 def test_a_person_reopens_what_has_ended(call, handed_in):
-    """Work is open again."""
     said = call("reopen", HULL, "--reason", "the colour is wrong")
     assert (said.code, said.out) == (0, "harbour-6 is open: Paint the hull\n")
     said = call("reopen", HULL)

@@ -97,7 +97,6 @@ def test_a_change_that_does_not_raise_the_version_says_so() -> None:
 
 
 def test_a_deletion_tells_nothing() -> None:
-    """There is no row."""
     assert fill_columns(Item, {"id": "demo-1"}, None, NOW, whole=True) is None
 
 

@@ -234,7 +234,6 @@ def test_a_checkpoint_of_another_root_is_no_seal(key: VerifierKey) -> None:
 
 
 def test_only_the_first_faults_are_kept_in_words(entries: Entries, key: VerifierKey) -> None:
-    """All are counted."""
     trail = Trail(key)
     deleted(entries)
     for _ in range(MOST_FAULTS + 5):

@@ -216,7 +216,6 @@ def test_an_item_moves_with_its_tree(studio, ada, ids):
 
 
 def test_open_work_cannot_be_put_below_closed_work(studio, ada, ids):
-    """Reopen it first."""
     ada.items.edit(ids["One"], Edit(status="cancelled"))
     studio.refuses(Conflict, lambda: ada.items.edit(ids["C"], Edit(parent=ids["One"])))
     ada.items.edit(ids["C"], Edit(status="cancelled"))

@@ -186,7 +186,6 @@ def test_a_text_that_says_nothing_is_not_sent(
 
 
 def test_only_the_last_questions_are_remembered() -> None:
-    """The oldest is forgotten."""
     known = embedders.QuestionVectors()
     for number in range(70):
         known.keep("m", str(number), b"v")

@@ -22,6 +22,7 @@ from counterpoint.core.model.work import Gate, Item
 from counterpoint.core.operations.gates import signed_bytes
 from counterpoint.core.operations.recording.links import shift
 from counterpoint.core.operations.recording.unit import recording
+from counterpoint.core.ports.evidence import CommandCancelled
 from counterpoint.kernel import canonical
 from counterpoint.kernel.errors import (
     ClaimLost,
@@ -142,6 +143,26 @@ def test_a_run_that_breaks_off_keeps_nothing(studio, ada, task):
     """The second program is missing: the whole call failed, the first receipt included."""
     studio.tree.missing.add("lint")
     studio.refuses(ProgramMissing, lambda: ada.gates.verify(Check(item=task)))
+
+
+@pytest.mark.parametrize("leftovers", [(), ("~/.netrc stays: it is read-only",)])
+def test_a_run_that_is_cancelled_keeps_a_receipt_of_what_it_left_alone(
+    studio, ada, task, leftovers
+):
+    """Nobody hears an answer, and no gate moves."""
+
+    def cancel() -> None:
+        studio.tree.during = None
+        left = studio.tree.run(Path(), Command(argv=("make", "test")))
+        cause = CommandCancelled(replace(left, ended_for="cancelled", leftovers=leftovers))
+        raise KeyboardInterrupt from cause
+
+    studio.tree.during = cancel
+    with pytest.raises(KeyboardInterrupt):
+        ada.gates.verify(Check(item=task))
+    kept = [receipt.ended_for for receipt in ada.overview.rows(Receipt)]
+    assert kept == (["its call was cancelled"] if leftovers else [])
+    assert set(gates(ada, task).values()) == {"closed"}
 
 
 def test_others_can_write_while_a_command_runs(studio, ada, bob, task):

@@ -76,14 +76,12 @@ def test_nothing_is_opened_about_nothing(studio, ada):
 
 
 def test_a_line_is_about_the_work_of_its_session(ada, plan, work):
-    """Unless it says otherwise."""
     assert ada.sessions.log(work, line()).item == plan
     assert ada.sessions.log(work, line(item="demo-2")).item == "demo-2"
     assert ada.sessions.log(work, line()).session == work
 
 
 def test_only_its_agent_writes_in_a_session(studio, ada, bob, person, work):
-    """A person may."""
     studio.refuses(Forbidden, lambda: bob.sessions.log(work, line()))
     studio.refuses(Forbidden, lambda: bob.sessions.end(work, "completed"))
     studio.refuses(Forbidden, lambda: bob.sessions.pause(work, PAUSE))

@@ -130,7 +130,6 @@ def test_a_continued_session_hands_its_claims_over_with_higher_tokens(studio, ad
 
 
 def test_a_session_that_is_at_work_cannot_be_continued(studio, ada, bob, held):
-    """Its lease still runs."""
     other = Handover(action="continue", session=mine(ada))
     fault = studio.refuses(AlreadyClaimed, lambda: bob.sessions.hand_over(other))
     assert "2026-01-02T03:34:05.000Z" in fault.hint

@@ -307,7 +307,6 @@ def test_what_was_changed_in_the_own_area_is_own_while_another_works(ada, bob, s
 
 
 def test_why_work_ends_so_stands_in_its_entry(studio, ada, claim):
-    """Beside what was done."""
     item, token = claim()
     ada.tasks.finish(item, token, replace(DONE, reason="no time is left"))
     assert studio.last().facts["reason"] == "no time is left"

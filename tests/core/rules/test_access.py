@@ -35,7 +35,6 @@ def test_a_token_is_in_force_until_it_expires(ends, in_force):
 
 
 def test_a_revoked_token_is_never_in_force():
-    """Whatever its end."""
     assert not access.is_in_force(token(revoked_at=NOW, expires_at="2099-01-01T00:00:00Z"), NOW)
 
 
@@ -61,13 +60,11 @@ def test_a_caller_is_admitted_from_the_networks_of_the_token(networks, address, 
     ("text", "seconds"), [("90s", 90), ("2m", 120), ("12h", 43_200), ("30d", 2_592_000)]
 )
 def test_a_span_is_a_number_and_a_letter(text, seconds):
-    """Seconds to years."""
     assert access.seconds_of(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "0d", "d", "5", "-5d", "5 d", "1e3d", "99y", "5x", "٣d"])
 def test_what_is_no_span_is_refused(text):
-    """Nothing is guessed."""
     with pytest.raises(InvalidInput, match="span of time"):
         access.seconds_of(text)
 
@@ -136,6 +133,5 @@ def test_a_limit_of_a_tool_that_is_none_is_refused(texts):
 
 @pytest.mark.parametrize("calls", [-1, access.MOST_CALLS_A_MONTH + 1])
 def test_a_month_has_no_fewer_calls_than_none_and_not_endlessly_many(calls):
-    """Both ends are told."""
     with pytest.raises(InvalidInput, match="calls a month"):
         access.normalize_request(TokenRequest(name="ci", calls_a_month=calls))

@@ -124,7 +124,6 @@ def test_a_chunk_never_repeats_all_of_the_one_before():
 
 @pytest.mark.parametrize("text", ["", "\n\n", "  \n\t"])
 def test_an_empty_document_has_no_chunks(text):
-    """Blanks say nothing."""
     assert cut(text) == []
 
 

@@ -58,7 +58,6 @@ def test_a_comparison_is_kept_with_its_sums():
 
 
 def test_a_rename_keeps_its_old_name():
-    """Other changes have none."""
     change = FileChange(path="new", kind="renamed", previous="old")
     found = make_evidence(Comparison(start=Snapshot(method="git"), end=Snapshot(method="git"),
                                 changes=(change,)))  # fmt: skip

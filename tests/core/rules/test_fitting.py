@@ -51,6 +51,5 @@ def test_words_of_every_text_are_not_asked_for() -> None:
 
 @given(st.lists(st.tuples(st.text(), st.floats(0, 1e6)), max_size=5))
 def test_scores_are_from_0_to_1(found: list[tuple[str, float]]) -> None:
-    """Whatever was found."""
     made = score_excerpts(["ab", "word"], [Excerpt(text=t, relevance=r) for t, r in found], same)
     assert all(0 <= score <= 1 for score in made)

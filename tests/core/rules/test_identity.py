@@ -308,7 +308,6 @@ def test_only_a_shell_that_leads_the_session_of_a_terminal_is_one_of_a_person() 
 
 
 def test_the_processes_of_an_editor_are_known() -> None:
-    """Under whatever letters."""
     assert is_editor(process("Code Helper (Plugin)"))
     assert is_editor(process("zed"))
     assert not is_editor(process("claude"))

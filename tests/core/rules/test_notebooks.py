@@ -41,7 +41,6 @@ def test_other_names_are_refused(name):
 
 
 def test_a_long_content_is_refused_with_the_name():
-    """All faults come together."""
     with pytest.raises(InvalidInput) as refusal:
         check("../" + "x" * 100, "x" * 10_001)
     assert refusal.value.message.count(";") == 2

@@ -229,6 +229,5 @@ def test_any_objects_become_known_events(told, types):
 
 @given(line=st.text())
 def test_any_line_is_read_or_named(line):
-    """Nothing is lost silently."""
     stream = read([line])
     assert bool(stream.events) + stream.fault_count == bool(line.strip())

@@ -125,7 +125,6 @@ def test_nothing_of_another_project_is_there(workshop: Workshop, opus: Agent, pl
 def test_lists_show_nothing_of_another_project(
     workshop: Workshop, opus: Agent, session: str, tool: str
 ) -> None:
-    """Nor do counts."""
     opus.does("content_brief_create", title="B", content_type="blog_post")
     assert opus.does(tool)[OWN[tool]] != []
     other = workshop.agent("opus", surface="agentic", app=workshop.project("other"))

@@ -105,7 +105,6 @@ def test_a_task_held_in_another_session_of_ones_own_is_ones_own(
 def test_a_task_that_is_in_progress_is_no_work_for_others(
     opus: Agent, plan: str, workshop: Workshop
 ) -> None:
-    """Of whatever dialect."""
     asked = {"plan_slug": plan, "phase_order": 1, "task_identifier": 0}
     opus.does("task_update", **asked, status="in_progress")
     ada = workshop.agent("ada")

@@ -82,7 +82,6 @@ def test_a_preview_is_what_is_made(opus: Agent, shelf: None) -> None:
 
 
 def test_plans_of_one_template_have_slugs_of_chance(opus: Agent, shelf: None) -> None:
-    """Unless somebody chooses one."""
     asked = {"template_slug": "small", "variables": {"what": "x"}, "title": "Same"}
     slugs = [opus.does("template_create_plan", **asked)["plan"]["slug"] for _ in range(3)]
     assert len(set(slugs)) == 3
@@ -117,7 +116,6 @@ def test_wrong_values_are_refused(
 
 
 def test_a_template_that_is_not_there_is_not_found(opus: Agent) -> None:
-    """Whatever its name tries."""
     for slug in ("nothing", "../keys/project"):
         assert opus.is_refused("template_preview", slug=slug)["code"] in {
             "not_found",

@@ -120,6 +120,7 @@ def _key(*parts: bytes) -> str:
         _key(b"ecdsa-sha2-nistp256", b"nistp256", b"\2" + bytes(32)),
         _key(b"ecdsa-sha2-nistp999", b"nistp999", b"\4" + bytes(64)),
         _key(b"ssh-rsa", b"\3", b"\0" + b"\xff" * 128),
+        _key(b"ssh-rsa", b"\3", b"\0" + b"\xff" * 255 + b"\xfe"),
         _key(b"ssh-rsa", b"\0\3", b"\0" + b"\xff" * 256),
         _key(b"ssh-rsa", b"", b"\0" + b"\xff" * 256),
         _key(b"ssh-rsa", b"\1", b"\0" + b"\xff" * 256),
@@ -128,7 +129,7 @@ def _key(*parts: bytes) -> str:
     ],
 )
 def test_what_is_no_public_key_is_refused(line: str) -> None:
-    """Another sort than its line says, no point of the curve, too few bits, an exponent that is even, 1 or long."""
+    """Another sort than its line says, no point of the curve, too few bits, an even number, an exponent that is even, 1 or long."""
     with pytest.raises(MalformedDocument):
         sshsig.public_key_of(line)
     assert not sshsig.verify(line, MESSAGE, "AAAA")

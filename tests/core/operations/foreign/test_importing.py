@@ -71,7 +71,6 @@ def test_the_whole_has_a_title_and_a_description_that_fit(studio, ada):
 
 
 def test_the_same_again_writes_nothing(studio, ada):
-    """However often."""
     verbs = ada.use(ForeignImports)
     verbs.bring(work(*ALL), SOURCE)
     before = studio.image()
@@ -290,7 +289,6 @@ def test_what_cannot_be_made_or_changed_is_told(studio, ada):
     ],
 )
 def test_what_is_at_fault_is_refused_with_its_place(studio, ada, items, problem):
-    """Before anything is written."""
     items = tuple(replace(item, where=f"line {place}") for place, item in enumerate(items, 1))
     verbs = ada.use(ForeignImports)
     studio.refuses(MalformedDocument, lambda: verbs.bring(work(*items), SOURCE))
@@ -416,7 +414,6 @@ def test_what_is_too_much_is_cut_and_told(studio, ada, monkeypatch):
 
 
 def test_short_names_are_given_where_they_are_free(studio, ada):
-    """The first has it."""
     items = (replace(HULL, short="#1"), replace(PAINT, short="#1", needs=()))
     ada.use(ForeignImports).bring(work(*items), SOURCE)
     assert ada.items.find("#1").title == "Hull"

@@ -118,3 +118,14 @@ def test_only_what_changes_the_work_is_told_as_a_change(
     studio.clock.pass_by(minutes=1)
     change(person, item)
     assert kinds_of(studio, ada, item) == told
+
+
+def test_of_what_is_held_alone_nothing_is_told_that_was_lost(
+    studio: Studio, ada: Core, item: str
+) -> None:
+    with studio.view() as view:
+        claim, row = view.find(Claim, item), view.find(Item, item)
+    assert claim is not None
+    assert row is not None
+    held = [Live(claim=claim, item=row)]
+    assert [ada.claims.news(live, with_lost=False) for live in (held, [])] == [[], []]

@@ -80,7 +80,6 @@ def test_who_was_started_again_finds_what_he_was_answered_before(studio):
 
 
 def test_a_call_that_failed_keeps_nothing_under_its_key(studio, ada):
-    """The next try runs."""
     studio.refuses(NotFound, lambda: ada.once("k", 1, lambda: ada.journal.resolve("demo-r9", "x")))
     assert ada.once("k", 1, noting(ada)) == "demo-r1"
 

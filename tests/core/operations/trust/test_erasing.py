@@ -219,7 +219,6 @@ def test_every_version_that_a_row_gets_meanwhile_goes_too(
 def test_pruned_texts_go_and_what_repeats_them_stays(
     studio: Studio, ada: Core, person: Core
 ) -> None:
-    """By their commitments alone."""
     note(ada, WORDS)
     with studio.view() as view:
         (gone,) = (kept.commitment for _, kept in view.texts() if kept.body == WORDS)

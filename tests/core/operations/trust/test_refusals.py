@@ -105,7 +105,6 @@ def test_ending_a_token_is_proposed_by_its_name(studio: Studio) -> None:
 
 
 def test_what_a_server_starts_brings_no_credential(studio: Studio) -> None:
-    """Whosever it is."""
     peer = Peer((), "boot", is_served=True)
     with pytest.raises(Forbidden, match="brings no credential"):
         studio.system.identities.attest(peer, set(), "cpt_" + "0" * 64)

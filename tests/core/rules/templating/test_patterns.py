@@ -88,6 +88,5 @@ def test_half_a_character_is_a_letter():
 
 @given(st.text(max_size=20))
 def test_any_text_is_a_pattern_or_refused(text):
-    """Never another error."""
     with suppress(InvalidInput):
         reading.compile_pattern(text).matches(text)

@@ -59,7 +59,6 @@ def test_whoever_only_loosened_makes_nothing_less_sure() -> None:
 def test_a_project_takes_what_is_as_sure_as_it_asks(
     found: Independence, policy: Independence, counts: bool
 ) -> None:
-    """Or surer."""
     assert suffices(found, policy) == counts
 
 

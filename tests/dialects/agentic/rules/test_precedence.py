@@ -58,7 +58,6 @@ def test_a_table_says_what_each_tool_requires():
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}"])
 def test_an_empty_table_requires_nothing(text):
-    """Of no tool."""
     assert read(text) == {}
 
 
@@ -199,7 +198,6 @@ def test_whoever_follows_the_suggestion_may_make_the_call(drawn, wanted):
 
 
 def test_a_requirement_is_told_without_what_it_does_not_have():
-    """For whoever missed it."""
     one, two = read()["update"][0], read()["update"][2]
     assert precedence.describe(one) == {"kind": "tool_called", "names": ["log"]}
     assert precedence.describe(two) == {

@@ -37,7 +37,6 @@ def test_every_part_is_counted_once(parts, data):
 
 
 def test_nothing_is_no_progress():
-    """And no division."""
     assert percentage(Progress()) == 0
 
 

@@ -101,7 +101,6 @@ def test_what_cannot_be_a_brief_is_refused(studio, ada, said, words):
 
 
 def test_a_brief_belongs_to_something_that_is_there(studio, ada):
-    """Or to nothing."""
     studio.refuses(NotFound, lambda: ada.use(Briefs).create(wish(item="demo-9")))
     studio.refuses(NotFound, lambda: ada.use(Briefs).get("demo-b9"))
     studio.refuses(NotFound, lambda: ada.use(Briefs).move("demo-b9", "queued"))

@@ -240,6 +240,5 @@ def test_a_plan_that_was_done_is_pruned_as_well(studio, ada, person):
 
 
 def test_an_agent_prunes_nothing(studio, ada, shelved):
-    """It may look."""
     studio.refuses(Forbidden, lambda: ada.use(Pruning).prune(0))
     assert [one.slug for one in ada.use(Pruning).look(0)] == ["gone"]

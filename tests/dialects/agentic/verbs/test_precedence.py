@@ -54,7 +54,6 @@ def test_without_a_table_nothing_is_asked_and_nothing_is_counted(studio, ada):
 
 
 def test_a_call_that_comes_too_early_is_told_what_to_call(ordered):
-    """Then it may come."""
     ada = ordered.core("ada")
     ada.use(Precedence).check("start", {}, nothing)
     with pytest.raises(OutOfOrder) as refused:

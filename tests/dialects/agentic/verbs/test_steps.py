@@ -97,7 +97,6 @@ def test_a_gate_of_the_plan_holds_its_tasks(studio, ada):
 
 
 def test_who_worked_on_it_does_not_skip_past_its_gates(studio, ada):
-    """Somebody else has to."""
     made = ada.use(Planning).open(plan(phase("A", task("a", review=True))), "p", start=True)
     item = ada.use(Steps).tasks(ada.use(Steps).phase("p", 1).item.id, -1, 9)[0].item.id
     ada.claims.start(item)
@@ -176,7 +175,6 @@ def test_a_staged_task_goes_its_own_way(studio, ada):
 
 @pytest.mark.parametrize("to", ["archived", "paused"])
 def test_a_plan_that_is_put_away_takes_nothing_up(studio, ada, slug, to):
-    """Neither phases nor tasks."""
     ada.use(Planning).move(slug, to)
     studio.refuses(Conflict, lambda: ada.use(Steps).move_phase(slug, 1, "active"))
     studio.refuses(Conflict, lambda: ada.use(Steps).toggle(slug, 1, 0))

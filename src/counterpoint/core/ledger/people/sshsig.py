@@ -263,14 +263,11 @@ def _rsa(exponent: int, modulus: int) -> _Check:
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-    if modulus.bit_length() not in _RSA_BITS:
-        raise MalformedDocument("a key of RSA has 2048 to 16384 bits")
+    if modulus.bit_length() not in _RSA_BITS or not modulus % 2:
+        raise MalformedDocument("a key of RSA is odd, and has 2048 to 16384 bits")
     if exponent not in _RSA_EXPONENTS:
         raise MalformedDocument("the exponent of a key of RSA is odd, and 3 to 2^64")
-    try:
-        key = rsa.RSAPublicNumbers(exponent, modulus).public_key()
-    except ValueError as fault:
-        raise MalformedDocument("no key of RSA") from fault
+    key = rsa.RSAPublicNumbers(exponent, modulus).public_key()
 
     def check(signed: bytes, reader: _Reader) -> bool:
         sort, signature = reader.string(), reader.string()
