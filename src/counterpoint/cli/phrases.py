@@ -61,7 +61,7 @@ PHRASES: Final[Phrases] = {
     Act.SET_ASIDE: "or give the work back: `counterpoint note ID TEXT --kind blocker`, then"
     " `counterpoint finish ID --outcome partial --summary TEXT`",
     Act.REOPEN: "reopen it with `counterpoint reopen ID`",
-    Act.NOT_AFTER: "take it out of what has to be done before with `counterpoint edit`, `--not-after`",
+    Act.NOT_AFTER: "take it out of what has to be done before with `counterpoint edit --not-after`",
     Act.RELEASE: "a person can free it with `counterpoint release ID`",
     Act.UNBLOCK: "resolve its blockers with `counterpoint unblock ID`",
     Act.KEEP_DOCUMENTS: "turn it on with `counterpoint vault on`",

@@ -628,7 +628,7 @@ def test_a_configuration_with_faults_is_refused_whole(
         read_checking(tmp_path)
     file.rename(tmp_path / "elsewhere")
     file.symlink_to("elsewhere")
-    with pytest.raises(MalformedDocument, match="cannot be read"):
+    with pytest.raises(MalformedDocument, match="is a link, where a file is meant"):
         read_checking(tmp_path)
 
 

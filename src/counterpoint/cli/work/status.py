@@ -133,7 +133,7 @@ def _print_head(out: Output, state: State, unsigned: Unsigned) -> None:
         out.line(f"Clock: {ahead_in_words(state.ahead)}", style="yellow")
     if unsigned.broken:
         out.line(f"Broken: {unsigned.why}; run `counterpoint audit verify`.", style="red")
-    elif unsigned.why and unsigned.waiting:
+    elif unsigned.why and (unsigned.waiting or not unsigned.away):
         out.aside(_waiting(unsigned, state))
 
 

@@ -93,7 +93,7 @@ class Left:
 class Unsigned:
     """What of a ledger waits for a signature: how many entries, and since when.
 
-    why: what keeps it. broken: that is a fault of the ledger, and not of the signer.
+    why: what keeps it. broken: that is a fault of the ledger, and not of the signer. away: it is that there is no signer.
     """
 
     signed: int
@@ -101,6 +101,7 @@ class Unsigned:
     since: str
     why: str = ""
     broken: bool = False
+    away: bool = False
 
 
 @frozen

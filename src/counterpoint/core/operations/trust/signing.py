@@ -434,6 +434,7 @@ class LedgerSigning:
             since=since,
             why=fault.message if fault else "",
             broken=isinstance(fault, LedgerBroken),
+            away=isinstance(fault, SignerAway),
         )
 
     def faults(self, view: Reading) -> Iterator[CounterpointError]:
