@@ -9,7 +9,8 @@ import pytest
 
 from counterpoint.cli.main import run
 from counterpoint.cli.top import view
-from counterpoint.cli.top.snapshot import HEADINGS
+from counterpoint.cli.top.snapshot import HEADINGS, Snapshot
+from counterpoint.cli.top.view import Lost, Seen
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Note
@@ -140,6 +141,18 @@ def test_enter_shows_a_row_whole(on_view):
         await sees(view, pilot, "entry #")
         await pilot.press("escape", "question_mark")
         await sees(view, pilot, "resolve a blocker")
+
+    on_view(play)
+
+
+def test_what_comes_while_the_view_is_taken_down_is_shown_to_nobody(on_view):
+
+    async def play(view, pilot):
+        await sees(view, pilot, "q Quit")
+        await view.query("#head, #trouble").remove()
+        view.post_message(Lost("gone"))
+        view.post_message(Seen(Snapshot(head="", you="", panes={}, last=0)))
+        await pilot.pause()
 
     on_view(play)
 

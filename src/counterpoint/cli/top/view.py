@@ -381,6 +381,8 @@ class TopView(App[int]):
 
     def on_seen(self, message: Seen) -> None:
         """Show how the project stands."""
+        if not self.query("#head"):
+            return  # it is being taken down
         snapshot = message.snapshot
         self.query_one("#head", Static).update(visible(snapshot.head))
         self.query_one("#you", Static).update(f"You: {visible(snapshot.you)}")
@@ -390,9 +392,9 @@ class TopView(App[int]):
 
     def on_lost(self, message: Lost) -> None:
         """Say why what is shown may be old."""
-        trouble = self.query_one("#trouble", Static)
-        trouble.update(visible(message.words))
-        trouble.display = True
+        for trouble in self.query("#trouble").results(Static):
+            trouble.update(visible(message.words))
+            trouble.display = True
 
     def _draw(self) -> None:
         for name, rows in self._rows.items():
