@@ -48,6 +48,8 @@ class Forgetful(EverythingTrusted):
 
 def test_what_the_ledger_says_already_is_trusted_anew_by_an_account_that_forgot(studio, person):
     assert Core.projects is vars(Core)["projects"]
+    person.try_out(lambda core: core.projects.trust(ALLOWED, "/bin"))
+    assert not person.projects.find().trusted
     first = person.projects.trust(ALLOWED, "/bin")
     studio.ports = replace(studio.ports, trusted=Forgetful())
     again = studio.core("Pat", kind="human")

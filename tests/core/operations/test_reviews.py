@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from counterpoint.core.coordinator import Core
 from counterpoint.core.model.drafts import Draft
 from counterpoint.core.model.filters import Edit, ItemFilter, Judgment, Report
-from counterpoint.core.model.journal import Submission, Verdict
+from counterpoint.core.model.journal import Outcome, Submission, Verdict
 from counterpoint.core.model.work import Gate
 from counterpoint.core.operations.recording.caches import LastReads
+from counterpoint.core.operations.recording.unit import recording
 from counterpoint.kernel.canonical import text_digest
 from counterpoint.kernel.clock import Timestamp
 from counterpoint.kernel.errors import (
@@ -187,6 +190,17 @@ def test_commits_of_others_do_not_touch_what_was_looked_at(studio, ada, bob, ids
     ada.reviews.submit(ids["One"], "", "all of it")
     handed = studio.tree.commit()
     assert bob.reviews.proposed(ids["One"], YES).decision["subject"] != handed
+
+
+def test_without_evidence_a_verdict_is_of_what_is_there_now(studio, ada, bob, ids):
+    """As where it was taken away."""
+    studio.tree.commit()
+    finish(ada, ids["A"])
+    with recording(studio.context(ada), "test.made") as change:
+        (outcome,) = change.select(Outcome, item=ids["A"])
+        change.put(replace(outcome, evidence=""))
+    now = studio.tree.commit()
+    assert bob.reviews.proposed(ids["A"], YES).decision["subject"] == now
 
 
 def test_an_approval_that_names_nothing_is_of_what_was_handed_in(studio, ada, bob, ids):
