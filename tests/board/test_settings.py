@@ -122,6 +122,8 @@ def test_a_person_ends_a_token(browser: Any, person: Core) -> None:
     token = person.tokens.create(TokenRequest(name="ci")).token
     path = f"/settings/revoke/{token.id}"
     fields = fields_of(browser.get("/settings"), path)
+    assert browser.submit(path, "/settings", **fields | {"kind": "any"}).status_code == 400
+    assert not person.tokens.list()[0].revoked_at
     assert "ci over the network" in words_of(browser.submit(path, "/settings", **fields))
     assert person.tokens.list()[0].revoked_at
     assert path not in browser.get("/settings").text

@@ -151,7 +151,10 @@ def set_tools(core: Core, form: Form, scopes: ToolScopes) -> None:
 
 def revoke_token(core: Core, form: Form, _scopes: ToolScopes) -> None:
     """End a token or a credential."""
-    core.tokens.revoke(form.subject, KINDS.get(form.text("kind"), "caller"))
+    kind = KINDS.get(form.text("kind"))
+    if kind is None:
+        raise InvalidInput("the form does not say what it ends", hint="Load the page again.")
+    core.tokens.revoke(form.subject, kind)
 
 
 CHANGES: Final = {"reviews": set_reviews, "tools": set_tools, "revoke": revoke_token}
