@@ -13,7 +13,7 @@ from typing import Final
 
 from counterpoint.board.drafting import add_item, bring_import, make_plan
 from counterpoint.board.editing import edit_item
-from counterpoint.board.forms import NUMBER_DIGITS, Form
+from counterpoint.board.forms import Form, read_number
 from counterpoint.board.remarks import line_note
 from counterpoint.board.signing import judgment_of, sign_act
 from counterpoint.board.sittings import Services
@@ -141,9 +141,8 @@ def perform(core: Core, verb: str, form: Form, services: Services, passphrase: s
             ACTS[verb](signed, item, form)
             item = core.items.get(item.id)
     except CounterpointError as fault:
-        seen = form.fields.get("seen", "")
-        is_known = seen.isascii() and seen.isdigit() and len(seen) <= NUMBER_DIGITS
-        entries = core.audit.log(after=int(seen) - 1, limit=MAX_SHOWN) if is_known else []
+        seen = read_number(form.fields.get("seen", ""))
+        entries = core.audit.log(after=seen - 1, limit=MAX_SHOWN) if seen is not None else []
         return Acted(item, fault, tuple(entries))
     return Acted(item)
 

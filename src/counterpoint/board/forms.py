@@ -11,7 +11,7 @@ from counterpoint.core.model.work import PRIORITIES
 from counterpoint.core.rules.planning.attributes import command_of
 from counterpoint.kernel.errors import InvalidInput, NotFound
 
-NUMBER_DIGITS: Final = 15
+_NUMBER_DIGITS: Final = 15
 TYPED: Final = {
     "title": "Title",
     "body": "Text",
@@ -24,6 +24,12 @@ TYPED: Final = {
     "checks": "Commands",
 }
 """Fields in which people write, with the words for them; what they wrote is shown again when an act is refused."""
+
+
+def read_number(text: str) -> int | None:
+    """Return the number that a text is, in digits alone; None for any other text, and for one that is too long."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= _NUMBER_DIGITS
+    return int(text) if is_number else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +45,12 @@ class Form:
 
     def number(self, name: str) -> int:
         """Return a number; InvalidInput."""
-        digits = self.fields.get(name, "")
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= NUMBER_DIGITS):
+        number = read_number(self.fields.get(name, ""))
+        if number is None:
             raise InvalidInput(
                 "the form does not say what its page showed", hint="Load the page again."
             )
-        return int(digits)
+        return number
 
     def need(self, name: str, what: str) -> str:
         """Return a text that must be there; InvalidInput."""
@@ -80,7 +86,10 @@ class Form:
     def priority(self) -> int:
         """Return the priority; InvalidInput."""
         if self.text("priority") not in {str(number) for number in PRIORITIES}:
-            raise InvalidInput(f"a priority is {PRIORITIES[0]} to {PRIORITIES[-1]}")
+            raise InvalidInput(
+                f"a priority is {PRIORITIES[0]} to {PRIORITIES[-1]}",
+                hint="Go back, choose one, and send it again.",
+            )
         return int(self.text("priority"))
 
     def checks(self) -> tuple[tuple[str, ...], ...]:

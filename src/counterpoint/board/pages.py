@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+from counterpoint.board.forms import read_number
 from counterpoint.board.hunks import parse_diff
 from counterpoint.board.reads import BoardReads, share_done
 from counterpoint.board.remarks import fixes_of, place_remarks
@@ -24,7 +25,6 @@ from counterpoint.kernel.errors import CounterpointError, NotFound
 
 SESSIONS: Final = 40
 ENTRIES: Final = 40
-MAX_DIGITS: Final = 15
 CATEGORIES: Final[tuple[Category, ...]] = ("open", "active", "review", "done", "dropped")
 
 
@@ -83,9 +83,7 @@ class Answer:
 
     def number(self, name: str) -> int:
         """Return a number of the query; 0 for what is none."""
-        digits = self.query.get(name, "")
-        is_number = digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS
-        return int(digits) if is_number else 0
+        return read_number(self.query.get(name, "")) or 0
 
     def item(self) -> Item:
         """Return the item that the path names; NotFound."""
@@ -232,7 +230,7 @@ def _read_diff(answer: Answer, item: Item) -> dict[str, Any]:
     parts = [item] if item.is_workable else answer.core.overview.children(item.id, limit=20)
     diffs: list[dict[str, Any]] = []
     verdicts = answer.core.overview.rows(Verdict, item=item.id, limit=1, latest=True)
-    asked, judged_at = list[str](), verdicts[0].created_at if verdicts else ""
+    fixes, judged_at = list[str](), verdicts[0].created_at if verdicts else ""
     for part in parts:
         if not part.is_workable:
             continue
@@ -245,7 +243,7 @@ def _read_diff(answer: Answer, item: Item) -> dict[str, Any]:
             files, more = parse_diff(change.text)
             attachments = answer.reads.attachments(part.id)
             remarks = place_remarks(files, attachments.records)
-            asked += fixes_of(attachments.records, answer.core.caller.actor.name, judged_at)
+            fixes += fixes_of(attachments.records, answer.core.caller.actor.name, judged_at)
             diffs.append(
                 {
                     "item": part,
@@ -258,7 +256,7 @@ def _read_diff(answer: Answer, item: Item) -> dict[str, Any]:
                     "remarks": remarks,
                 }
             )
-    return {"diffs": diffs, "asked": asked}
+    return {"diffs": diffs, "fixes": fixes}
 
 
 def read_proof(answer: Answer) -> dict[str, Any]:

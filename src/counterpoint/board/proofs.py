@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
+from counterpoint.board.forms import read_number
 from counterpoint.board.pages import Answer, read_proof
 from counterpoint.core import ledger
 from counterpoint.core.coordinator import Core
@@ -21,26 +22,25 @@ from counterpoint.kernel.errors import InvalidInput, SignerAway
 VERIFIER: Final = Path(ledger.__file__).parent / "verify.html"
 _POLICY: Final = re.compile(r'<meta http-equiv="content-security-policy" content="([^"]+)">')
 _MORE: Final = "; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-_DIGITS: Final = 15
 
 
 def read_proofs(answer: Answer) -> dict[str, Any]:
     """Return what `read_proof` does, with the key and the proof of the entry that the query names."""
-    core, number = answer.core, answer.query.get("entry", "").removeprefix("#")
+    core, named = answer.core, answer.query.get("entry", "").removeprefix("#")
     proof: Proof | None = None
     why, key = "", ""
-    if number:
-        is_number = number.isascii() and number.isdigit() and len(number) <= _DIGITS
+    if named:
+        number = read_number(named)
         try:
-            proof = core.audit.inclusion(int(number)) if is_number else None
-            why = "" if is_number else "An entry is named by its number."
+            proof = core.audit.inclusion(number) if number is not None else None
+            why = "" if number is not None else "An entry is named by its number."
         except (InvalidInput, SignerAway) as fault:
             why = f"{fault.message}. {fault.hint}"
     with suppress(SignerAway):
         key = core.audit.key.to_text()
     return {
         **read_proof(answer),
-        "number": number,
+        "number": named,
         "proof": proof,
         "proof_why": why,
         "proof_entry": json.dumps(json.loads(proof.entry), indent=1, ensure_ascii=False)

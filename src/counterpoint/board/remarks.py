@@ -30,7 +30,7 @@ def line_note(item: str, body: str, fields: Mapping[str, str], line: int) -> Not
     return Note(
         kind="comment",
         # What shows no details says where it is all the same.
-        title=_place(path, line, side, commit)[:TITLE_LIMIT],
+        title=_name_line(path, line, side, commit)[:TITLE_LIMIT],
         body=body,
         item=item,
         files=(path,),
@@ -54,16 +54,16 @@ def place_remarks(files: Iterable[DiffFile], records: Sequence[Record]) -> list[
 
 def fixes_of(records: Iterable[Record], author: str, since: str) -> list[str]:
     """Return what an author's comments on lines since a time ask for, each on one line, the oldest first."""
-    asked: list[str] = []
+    fixes: list[str] = []
     for record in records:
         details = _details(record)
         if details and record.agent == author and record.created_at > since:
-            place = _place(record.files[0], details["line"], details["side"], details["commit"])
-            asked.insert(0, f"{place}: {' '.join(record.body.split())}")
-    return asked
+            line = _name_line(record.files[0], details["line"], details["side"], details["commit"])
+            fixes.insert(0, f"{line}: {' '.join(record.body.split())}")
+    return fixes
 
 
-def _place(path: str, line: int, side: str, commit: str) -> str:
+def _name_line(path: str, line: int, side: str, commit: str) -> str:
     """Return a line of a file in words."""
     at = f" at {commit[:_COMMIT_SHOWN]}" if commit else ""
     return f"{path} line {line}{' as it was' if side == 'old' else ''}{at}"

@@ -28,7 +28,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from counterpoint.board import words
 from counterpoint.board.acts import Acted, perform
-from counterpoint.board.forms import TYPED, Form
+from counterpoint.board.forms import TYPED, Form, read_number
 from counterpoint.board.live_parts import LiveParts, Rendering
 from counterpoint.board.markdown import PageProse
 from counterpoint.board.pages import Answer, PageAddress, SiteFacts, ToolScopes
@@ -57,7 +57,6 @@ MAX_FORM_BYTES: Final = 256 * 1024
 MAX_TEXT_BYTES: Final = 8 * 1024 * 1024
 """Of a form with a plan or a file in it, which is escaped on its way."""
 FORM_SECONDS: Final = 10.0
-_NUMBER_DIGITS: Final = 15
 _HERE: Final = Path(__file__).parent
 _STATIC: Final[Mapping[str, str]] = {
     ".css": "text/css",
@@ -405,14 +404,13 @@ def check_post(request: Request, form: Mapping[str, str], sitting: Sitting) -> N
 def _page_of(request: Request) -> tuple[PageAddress, int]:
     """Return which page a stream is of, and the last entry that it tells of; InvalidInput."""
     page = urlsplit(request.query_params.get("page", ""))
-    digits = request.query_params.get("seq", "").removeprefix("-")
+    sequence = request.query_params.get("seq", "")
     name, _, subpath = page.path.removeprefix("/").partition("/")
-    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _NUMBER_DIGITS
-    if name not in ROUTES or not is_number:
+    if name not in ROUTES or read_number(sequence.removeprefix("-")) is None:
         raise InvalidInput("a stream names a page and the last entry of it", hint=_FIRST_PAGE)
     query = dict(parse_qsl(page.query, keep_blank_values=True, max_num_fields=100))
     address = PageAddress(name, unquote(subpath), tuple(sorted(query.items())))
-    return address, int(request.query_params["seq"])
+    return address, int(sequence)
 
 
 def _html(text: str, status: int = 200) -> Response:

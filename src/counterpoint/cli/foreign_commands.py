@@ -245,7 +245,7 @@ def translate(arguments: Sequence[str], commands: click.Group) -> InvalidInput |
         template = translation.with_id
     elif not typed.options:
         template += translation.bare
-    lines, left = _lines_to_type(template, behind, commands)
+    lines, unused = _lines_to_type(template, behind, commands)
     otherwise = translation.otherwise
     alternatives = _lines_to_type(otherwise, behind, commands)[0] if otherwise else []
     hint = [
@@ -253,7 +253,7 @@ def translate(arguments: Sequence[str], commands: click.Group) -> InvalidInput |
         *(f"  {line}" for line in lines),
         *(["or:"] if alternatives else []),
         *(f"  {line}" for line in alternatives),
-        *([f"It has no {', '.join(left)}."] if left else []),
+        *([f"It has no {', '.join(unused)}."] if unused else []),
     ]
     return InvalidInput(
         f"`{words}` is a word of other tools, so nothing was done", hint="\n".join(hint)
@@ -273,7 +273,7 @@ def _lines_to_type(
         ids, texts = texts, ()
     text = shlex.quote(" ".join(texts)) if texts else "TEXT"
     first, others = (ids[:1], ids[1:]) if "{other}" in template else (ids, ())
-    left = [
+    unused = [
         *typed.unknown,
         *(others[1:] if "{id}" in template else ids),
         *(texts if "{text}" not in template else ()),
@@ -284,7 +284,7 @@ def _lines_to_type(
         for item in (first if first and "{id}" in template else ("ID",))
     ]
     options = " ".join(typed.options)
-    return [" ".join(filter(None, ("counterpoint", line, options))) for line in lines], left
+    return [" ".join(filter(None, ("counterpoint", line, options))) for line in lines], unused
 
 
 def _quoted(item: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from counterpoint.board.forms import read_number
 from counterpoint.board.pages import CATEGORIES, Answer
 from counterpoint.board.reads import CARDS, BoardReads, Column
 from counterpoint.core.model.lifecycles import Category
@@ -110,8 +111,8 @@ def read_board(answer: Answer) -> dict[str, Any]:
 
 
 def _number(text: str, usual: int, most: int = 10**6) -> int:
-    is_number = text.isascii() and text.isdigit() and len(text) < len(str(10 * most))
-    return min(int(text), most) if is_number else usual
+    number = read_number(text)
+    return usual if number is None else min(number, most)
 
 
 def _addresses_of_more(query: Mapping[str, str], columns: Sequence[Column]) -> dict[str, str]:

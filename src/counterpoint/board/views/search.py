@@ -66,8 +66,8 @@ class SearchReads(Verbs):
             labels: dict[str, list[str]] = {}
             for label in view.select(Label, item=tuple(filter(None, ids))) if ids else ():
                 labels.setdefault(label.item, []).append(label.name)
-        wanted = _matcher(query)
-        return [_result(hit, items, labels, wanted) for hit in hits]
+        pattern = _matcher(query)
+        return [_result(hit, items, labels, pattern) for hit in hits]
 
 
 def _matcher(query: str) -> re.Pattern[str]:
@@ -79,7 +79,7 @@ def _result(
     hit: Found,
     items: Mapping[str, Item],
     labels: Mapping[str, Sequence[str]],
-    wanted: re.Pattern[str],
+    pattern: re.Pattern[str],
 ) -> Result:
     row = hit.row
     item = row if isinstance(row, Item) else items.get(hit.item)
@@ -99,7 +99,7 @@ def _result(
         "label": tuple(labels.get(item.id, ())) if item else (),
         "state": (item.status,) if item else (),
     }
-    return Result(hit, title, cut_snippet(text, wanted), _link(hit, item), item, values)
+    return Result(hit, title, cut_snippet(text, pattern), _link(hit, item), item, values)
 
 
 def _link(hit: Found, item: Item | None) -> str:
@@ -112,17 +112,17 @@ def _link(hit: Found, item: Item | None) -> str:
     return f"/items/{quote(item.id, safe='')}" if item else ""
 
 
-def cut_snippet(text: str, wanted: re.Pattern[str]) -> tuple[tuple[str, bool], ...]:
-    """Return the pieces of a text around the first word that is wanted."""
+def cut_snippet(text: str, pattern: re.Pattern[str]) -> tuple[tuple[str, bool], ...]:
+    """Return the pieces of a text around the first word that a pattern finds."""
     if not text:
         return ()
-    match = wanted.search(text)
+    match = pattern.search(text)
     start = max(0, (match.start() if match else 0) - _SNIPPET // 4)
     piece = " ".join(text[start : start + _SNIPPET].split())
     piece = f"{'… ' if start else ''}{piece}{' …' if len(text) > start + _SNIPPET else ''}"
     parts: list[tuple[str, bool]] = []
     end = 0
-    for match in wanted.finditer(piece):
+    for match in pattern.finditer(piece):
         parts += [(piece[end : match.start()], False), (match[0], True)]
         end = match.end()
     return (*parts, (piece[end:], False))

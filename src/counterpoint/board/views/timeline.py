@@ -242,11 +242,11 @@ def draw(
 def _zooms(zoom: str) -> Iterator[tuple[str, str]]:
     """Return the next smaller and the next larger zoom, with what they are called."""
     names = list(SPANS)
-    place = names.index(zoom)
-    if place:
-        yield names[place - 1], "Zoom in"
-    if place + 1 < len(names):
-        yield names[place + 1], "Zoom out"
+    position = names.index(zoom)
+    if position:
+        yield names[position - 1], "Zoom in"
+    if position + 1 < len(names):
+        yield names[position + 1], "Zoom out"
 
 
 def read_timeline(answer: Answer) -> dict[str, Any]:
